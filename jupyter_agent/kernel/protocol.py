@@ -1,0 +1,135 @@
+"""The kernel protocol: running code in some kernel, whoever owns it.
+
+An `Execution` outlives the wait for it: a cell that runs for hours goes on, its outputs still reaching the sink, until
+it ends, is interrupted or the kernel dies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Output = dict[str, Any]
+Status = Literal["queued", "running", "ok", "error", "aborted", "interrupted", "dead"]
+KernelStatus = Literal["none", "starting", "idle", "busy", "dead", "unknown"]
+
+
+@dataclass(frozen=True)
+class Busy:
+    """What keeps the kernel busy when it is not ours: seconds so far, and the cell's id or first code line if known."""
+
+    seconds: float
+    what: str = ""
+
+
+@dataclass(frozen=True)
+class KernelState:
+    """`ours` is true when this program started the kernel and so may shut it down."""
+
+    status: KernelStatus
+    name: str
+    language: str
+    ours: bool
+    busy: Busy | None = None
+    restarts: int = 0
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """An execution as it stands. `outputs` are nbformat outputs with stream text as the kernel sent it, coalesced.
+
+    `error` is (ename, evalue, traceback lines without ANSI); `seconds` counts from our own busy; `truncated` says that
+    stream text beyond the flood limit was left out of `outputs` (its whole is in `spill`, a file path, when given);
+    `started`/`ended` are ISO 8601 UTC.
+    """
+
+    status: Status
+    outputs: Sequence[Output] = ()
+    execution_count: int | None = None
+    error: tuple[str, str, list[str]] | None = None
+    seconds: float = 0.0
+    started: str = ""
+    ended: str = ""
+    truncated: bool = False
+    spill: str | None = None
+    lost_names: Sequence[str] = ()
+
+
+OnOutput = Callable[[Snapshot], Awaitable[None]]
+"""Called with the latest snapshot while outputs arrive (at most ~10 times a second) and once at the end."""
+
+
+class Execution(Protocol):
+    """One execution of ours. `snapshot` may be read at any time."""
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+
+    @property
+    def done(self) -> bool: ...
+
+    async def wait(self, timeout: float | None) -> Snapshot:
+        """The snapshot at the end, or after `timeout` seconds of *our own* running time with the execution going on.
+
+        Time in which another's execution keeps the kernel busy does not count against `timeout`; waiting for the
+        kernel to become ours is bounded by `queue_timeout` of `Kernel.run`. Cancelling the wait leaves it running.
+        """
+        ...
+
+    async def interrupt(self) -> Snapshot:
+        """Interrupt this execution, and only if it is ours that runs; returns after the kernel is idle or after 2 s."""
+        ...
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A name in the kernel's namespace, described without side effects; `preview` is bounded (about 200 characters)."""
+
+    name: str
+    type: str
+    shape: str = ""
+    size: int | None = None
+    preview: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Kernel(Protocol):
+    """Rules for every backend: DESIGN section 7. Raises KernelError with advice."""
+
+    @property
+    def language(self) -> str: ...
+
+    async def state(self) -> KernelState: ...
+
+    async def run(
+        self,
+        code: str,
+        *,
+        cell: str | None = None,
+        on_output: OnOutput | None = None,
+        queue_timeout: float = 60.0,
+        store_history: bool = True,
+        silent: bool = False,
+    ) -> Execution:
+        """Queue code and return at once. `cell` is the nbformat id the outputs belong to.
+
+        When another's execution keeps the kernel busy for longer than `queue_timeout` seconds, `wait` raises
+        KernelError("busy") naming what runs; our queued request is then withdrawn where the backend can, and
+        otherwise its later outputs still reach `on_output`.
+        """
+        ...
+
+    async def variables(self, names: Sequence[str] | None = None, *, detail: bool = False) -> list[Variable]:
+        """Describe variables with stdlib-only text in the kernel; works while a cell runs where subshells exist."""
+        ...
+
+    async def interrupt(self) -> None:
+        """Interrupt whatever runs (the person or the model asked for it by name)."""
+        ...
+
+    async def restart(self) -> None: ...
+
+    async def shutdown(self) -> None:
+        """Release the kernel; end it only if this program started it."""
+        ...
