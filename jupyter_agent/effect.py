@@ -89,7 +89,9 @@ class Effect(Generic[T]):
         """
         grant = self._grant
         if grant is None or grant.digest != self.digest:
-            raise NotGranted(f"{self.title}: this was not approved as shown. Ask for approval of what will happen now.")
+            raise NotGranted(
+                f"{self.title}: this was not approved as shown. Ask for approval of what will happen now."
+            )
         if self._committed:
             raise NotGranted(f"{self.title}: an approval holds for one time. Describe the effect again.")
         await self._check_current()

@@ -135,7 +135,9 @@ class ModelError(AgentError):
 
     default_kind = "model"
 
-    def __init__(self, kind: str, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
+    def __init__(
+        self, kind: str, message: str, *, retryable: bool = False, retry_after: float | None = None
+    ) -> None:
         super().__init__(message, kind=kind)
         self.retryable = retryable
         self.retry_after = retry_after
