@@ -116,9 +116,7 @@ def _fit_array(name: str, schema: Json, value: Any, where: str) -> list[Any]:
     items = schema.get("items", {})
     if isinstance(value, str):
         parsed = _parsed(value)
-        value = (
-            parsed if isinstance(parsed, list | dict) else [value] if items.get("type") == "string" else value
-        )
+        value = parsed if isinstance(parsed, list | dict) else [value] if items.get("type") == "string" else value
     if isinstance(value, dict) or (isinstance(value, int | float) and not isinstance(value, bool)):
         value = [value]
     if not isinstance(value, list):
@@ -167,9 +165,7 @@ def _fit_enum(options: list[Any], value: Any, where: str) -> Any:
     if value in options:
         return value
     folded = [
-        o
-        for o in options
-        if isinstance(o, str) and isinstance(value, str) and o.lower() == value.strip().lower()
+        o for o in options if isinstance(o, str) and isinstance(value, str) and o.lower() == value.strip().lower()
     ]
     if len(folded) == 1:
         return folded[0]
@@ -218,10 +214,7 @@ def _kind(schema: Json) -> str:
 
 def _sentence(schema: Json) -> str:
     required = schema.get("required", [])
-    parts = [
-        f"{key}: {_kind(p)}{'' if key in required else '?'}"
-        for key, p in schema.get("properties", {}).items()
-    ]
+    parts = [f"{key}: {_kind(p)}{'' if key in required else '?'}" for key, p in schema.get("properties", {}).items()]
     return ", ".join(parts) or "no arguments"
 
 

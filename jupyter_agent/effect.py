@@ -53,7 +53,7 @@ class Effect(Generic[T]):
     """A described, not yet performed change or communication.
 
     `target` is what it happens to (a path, a command, a URL, a kernel); `preview` the whole of what will happen, for a
-    person (unified diff, code, argv); `before` the hash of the target's current state and `payload` what will be done to
+    person (diff, code, argv); `before` the hash of the target's current state and `payload` what will be done to
     it: both enter the digest. `current` recomputes `before` at commit. `details` is free data for rules and screens
     (for a shell command its argv, for code its language), not part of the digest.
     """
@@ -89,9 +89,7 @@ class Effect(Generic[T]):
         """
         grant = self._grant
         if grant is None or grant.digest != self.digest:
-            raise NotGranted(
-                f"{self.title}: this was not approved as shown. Ask for approval of what will happen now."
-            )
+            raise NotGranted(f"{self.title}: this was not approved as shown. Ask for approval of what will happen now.")
         if self._committed:
             raise NotGranted(f"{self.title}: an approval holds for one time. Describe the effect again.")
         await self._check_current()

@@ -98,7 +98,7 @@ class BadArguments(Refused):
 
 
 class WorkspaceRefused(Refused):
-    """Kinds: outside, missing, not_regular, protected, ignored, binary, too_large, unread, changed, exists, no_space."""
+    """Kinds: outside, missing, not_regular, protected, ignored, binary, unread, changed, exists, no_space."""
 
     default_kind = "workspace"
 
@@ -135,9 +135,7 @@ class ModelError(AgentError):
 
     default_kind = "model"
 
-    def __init__(
-        self, kind: str, message: str, *, retryable: bool = False, retry_after: float | None = None
-    ) -> None:
+    def __init__(self, kind: str, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message, kind=kind)
         self.retryable = retryable
         self.retry_after = retry_after

@@ -116,7 +116,7 @@ class Approval(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeMade(Event):
-    """`before` and `after` are content hashes (`""` where there was or is nothing); `checkpoint` names the pre-image."""
+    """`before` and `after` are hashes (`""` where there was or is nothing); `checkpoint` names the pre-image."""
 
     type: ClassVar[str] = "change"
     target: str

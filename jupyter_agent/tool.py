@@ -7,7 +7,7 @@ and `await effect.commit()`. It raises `Refused` (errors.py) to decline: the cal
 result with `details.refused = {kind, reason}`.
 
     @tool(always=True)
-    async def read_file(ctx: ToolContext, path: Annotated[str, "relative to the root"], start_line: int = 1) -> ToolResult:
+    async def read_file(ctx: ToolContext, path: str, start_line: int = 1) -> ToolResult:
         '''Numbered lines of a text file.'''
 """
 
@@ -141,7 +141,7 @@ class ToolContext(Protocol):
         ...
 
     async def present_plan(self, plan: str) -> str:
-        """Show a plan; on acceptance the conversation leaves plan mode. Returns the mode now in force. Raises Denied."""
+        """Show a plan; accepted, the conversation leaves plan mode. Returns the mode now in force. Raises Denied."""
         ...
 
 
@@ -173,7 +173,7 @@ class Tool:
 def tool(*, always: bool = False, repair: Callable[[Json], Json] | None = None) -> Callable[[Function], Tool]:
     """Declare an async function as a tool; its name, docstring and annotations are the declaration.
 
-    `repair` gets the raw argument object first, for other names models use for the same thing (`old_string`, …).
+    `repair` gets the raw argument object first: other names that models use for the same thing.
     """
 
     def declare(function: Function) -> Tool:
