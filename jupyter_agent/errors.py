@@ -98,7 +98,8 @@ class BadArguments(Refused):
 
 
 class WorkspaceRefused(Refused):
-    """Kinds: outside, missing, not_regular, protected, ignored, binary, unread, changed, exists, no_space."""
+    """Kinds: outside, missing, not_regular, protected, ignored, binary, unread, changed, exists, no_space,
+    not_writable, busy."""
 
     default_kind = "workspace"
 
