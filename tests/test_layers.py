@@ -14,7 +14,7 @@ ROOT = Path(jupyter_agent.__path__[0])
 
 RANKS = {
     **dict.fromkeys(["errors", "events", "text"], 0),
-    **dict.fromkeys(["effect", "edit"], 1),
+    **dict.fromkeys(["effect", "edit", "atomic", "arguments"], 1),
     **dict.fromkeys(["workspace", "shell", "notebook", "kernel", "models"], 2),
     **dict.fromkeys(["permission", "checkpoint", "budget", "context", "journal"], 3),
     **dict.fromkeys(["tool", "tools", "refactor"], 4),
@@ -127,9 +127,7 @@ def test_every_module_has_a_rank() -> None:
 def test_modules_import_only_from_lower_ranks() -> None:
     packages = {".".join(path.parent.relative_to(ROOT).parts) for path in ROOT.rglob("__init__.py")}
     violations = [
-        line
-        for name, tree in modules().items()
-        for line in layer_violations(name, tree, is_package=name in packages)
+        line for name, tree in modules().items() for line in layer_violations(name, tree, is_package=name in packages)
     ]
     assert not violations, "\n".join(violations)
 
@@ -190,9 +188,7 @@ def test_allowed_imports_are_not_flagged(name: str, source: str) -> None:
 
 
 def test_planted_eager_import_is_seen() -> None:
-    assert eager_imports(
-        "kernel.client", ast.parse("try:\n    import tornado.web\nexcept ImportError:\n    pass")
-    )
+    assert eager_imports("kernel.client", ast.parse("try:\n    import tornado.web\nexcept ImportError:\n    pass"))
     assert eager_imports("cli", ast.parse("from rich.console import Console"))
     assert not eager_imports("magic", ast.parse("from IPython.core.magic import Magics"))
     assert not eager_imports("kernel.client", ast.parse("def f():\n    import nbformat"))
