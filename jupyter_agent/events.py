@@ -149,6 +149,15 @@ class Usage(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Compaction(Event):
+    """From here on the model sees `summary` in place of everything up to and including event `through`."""
+
+    type: ClassVar[str] = "compaction"
+    summary: str
+    through: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stop(Event):
     """The end of a turn. `changes` is a list of {target, cell, status} of what the turn changed."""
 
@@ -173,6 +182,7 @@ TYPES: Mapping[str, type[Event]] = {
         ChangeMade,
         Note,
         Usage,
+        Compaction,
         Stop,
     )
 }

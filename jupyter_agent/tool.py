@@ -2,7 +2,7 @@
 
 How a tool is written: an async function whose first argument is `ctx: ToolContext`; its other arguments, annotated,
 are the JSON schema; its docstring is the description the model reads, so it is short. It returns a `ToolResult` (or
-text). It reads through the ports in `ctx`, and changes something only by building an `Effect`, `await ctx.allow(effect)`
+text). It reads through the ports in `ctx`, and changes only by building an `Effect`, `await ctx.allow(effect)`
 and `await effect.commit()`. It raises `Refused` (errors.py) to decline: the caller turns every AgentError into an error
 result with `details.refused = {kind, reason}`.
 

@@ -131,7 +131,24 @@ class SetTags:
     tags: tuple[str, ...]
 
 
-Operation = EditSource | ReplaceSource | Insert | Delete | Move | Split | Merge | SetType | ClearOutputs | SetTags
+@dataclass(frozen=True)
+class Restore:
+    """Undo: put a cell back exactly as a pre-image holds it: source, type, outputs, count, metadata, attachments.
+
+    `cell` is the nbformat cell JSON (its key order is kept). A cell that still exists is replaced in place (its present
+    hash must be `expected_hash` unless None); one that was deleted is inserted behind `after` (None: at the top), or at
+    the end when that neighbour is gone.
+    """
+
+    id: str
+    cell: Mapping[str, Any]
+    after: str | None
+    expected_hash: str | None = None
+
+
+Operation = (
+    EditSource | ReplaceSource | Insert | Delete | Move | Split | Merge | SetType | ClearOutputs | SetTags | Restore
+)
 
 
 @dataclass(frozen=True)
@@ -189,7 +206,12 @@ class Notebook(Protocol):
         ...
 
     async def set_outputs(
-        self, cell: str, outputs: Sequence[Output], execution_count: int | None, *, timing: Mapping[str, str] | None = None
+        self,
+        cell: str,
+        outputs: Sequence[Output],
+        execution_count: int | None,
+        *,
+        timing: Mapping[str, str] | None = None,
     ) -> None:
         """Replace a code cell's outputs and count (outputs of granted code: no effect of its own).
 

@@ -1,0 +1,138 @@
+"""The gate: every effect passes here, is decided by rules, mode and person, and leaves granted by digest or denied."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from jupyter_agent.effect import Effect, Grant
+from jupyter_agent.errors import Denied
+from jupyter_agent.events import Approval, ApprovalRequest, Event
+from jupyter_agent.permission.modes import Mode, group_of, verdict_in_every_mode, verdict_of_mode
+from jupyter_agent.permission.rules import Rule, Verdict, literal, strictest
+from jupyter_agent.text import visible
+
+Asker = Callable[[ApprovalRequest], Awaitable[Approval]]
+"""Shows a request to a person and returns the answer, which carries the digest of what was shown."""
+
+OPTIONS = ["once", "always", "reject"]
+
+
+@dataclass
+class Gate:
+    """Decides effects of one conversation.
+
+    `rules` come from the user's settings (and only tighten when they come from a project); `answers` are given
+    in advance (`--allow`) or with "always": they settle asks, and only a deny beats them. `publish` journals an event before
+    anyone sees it. `asker` is None where nobody can answer: then ask means no. `pause` stops the budget's clock while
+    a person thinks (fault f43).
+    """
+
+    mode: Mode
+    root: str
+    publish: Callable[[Event], Any]
+    before_commit: Callable[[Effect[Any]], Awaitable[None]]
+    after_commit: Callable[[Effect[Any]], Awaitable[None]]
+    pause: Callable[[], AbstractContextManager[None]]
+    asker: Asker | None = None
+    rules: Sequence[Rule] = ()
+    answers: list[Rule] = field(default_factory=list)
+    sandboxed: bool = False
+    untrusted_read: bool = False
+
+    def verdict(self, tool: str, effect: Effect[Any]) -> tuple[Verdict, str, str]:
+        """(verdict, reason, by), without asking anyone. Pure in the gate's state."""
+        names = target_names(effect, self.root)
+        by_mode, reason = verdict_of_mode(self.mode, effect, sandboxed=self.sandboxed)
+        forced = verdict_in_every_mode(effect, untrusted_read=self.untrusted_read)
+        matching = [rule for rule in self.rules if rule.matches(tool, names)]
+        of_rules = [rule.verdict for rule in matching]
+        if "deny" in of_rules:
+            denied = next(rule for rule in matching if rule.verdict == "deny")
+            return "deny", f"the rule {denied} forbids it", "rule"
+        if by_mode == "deny":
+            return "deny", reason, "mode"
+        # An allow rule is an answer too: it settles the mode's ask, never a deny, an ask rule or what always asks.
+        loosened: Verdict = "allow" if "allow" in of_rules else by_mode
+        decided = strictest([loosened, *(v for v in of_rules if v == "ask"), *([forced[0]] if forced else [])])
+        if decided == "ask" and (answer := next((r for r in self.answers if r.matches(tool, names)), None)):
+            return "allow", f"answered in advance by {answer}", "flag"
+        return decided, forced[1] if forced and decided == "ask" else reason, "rule" if of_rules else "mode"
+
+    async def allow(self, tool: str, effect: Effect[Any]) -> None:
+        """Grant the effect or raise Denied. What was asked, and what was answered, is in the journal."""
+        decided, reason, _by = self.verdict(tool, effect)
+        if decided == "deny":
+            raise Denied(f"{effect.title} is not allowed: {reason}")
+        if decided == "ask":
+            await self._ask(tool, effect, reason)
+        effect.granted(Grant(effect.digest, self.before_commit, self.after_commit))
+
+    async def _ask(self, tool: str, effect: Effect[Any], reason: str) -> None:
+        if self.asker is None:
+            flag = f"--allow {suggested_rule(tool, effect, self.root)}"
+            raise Denied(
+                f"{effect.title} needs approval ({reason}) and nobody can answer here. "
+                f"To allow it in advance: {flag!s}, or another --mode.",
+                asked=True,
+            )
+        request = ApprovalRequest(
+            id=uuid.uuid4().hex,
+            digest=effect.digest,
+            kind=effect.kind,
+            title=f"{visible(effect.title)} ({reason})" if reason else visible(effect.title),
+            preview=visible(effect.preview),
+            options=OPTIONS,
+        )
+        self.publish(request)
+        with self.pause():
+            answer = await self.asker(request)
+        if answer.id != request.id or answer.digest != effect.digest:
+            # An answer to something else than what would happen (fault f21) is a no.
+            answer = Approval(
+                id=request.id, digest=request.digest, decision="reject", reason="answered another request"
+            )
+        self.publish(answer)
+        if answer.decision == "reject":
+            because = f" Reason: {answer.reason}" if answer.reason else ""
+            raise Denied(f"{effect.title} was rejected.{because}", asked=True)
+        if answer.decision == "always":
+            self.answers.append(always_rule(tool, effect, self.root))
+
+
+def target_names(effect: Effect[Any], root: str) -> list[str]:
+    """The names a rule's glob may use for a target: as it is, and relative to the root where it is a path inside."""
+    names = [effect.target]
+    for target in {effect.target, *(change.target for change in effect.changes)}:
+        path = PurePath(target)
+        if path.is_absolute() and path.is_relative_to(root):
+            names.append(str(path.relative_to(root)))
+    return names
+
+
+def always_rule(tool: str, effect: Effect[Any], root: str) -> Rule:
+    """What "always" means for this effect, for the rest of the conversation.
+
+    For edits and kernel code: the tool, on ordinary targets. For commands, pages and everything protected: exactly
+    this target, so that a broad yes never covers another command (fault f67).
+    """
+    narrow = group_of(effect) == "outward" or verdict_in_every_mode(effect, untrusted_read=False) is not None
+    if narrow:
+        return Rule("allow", tool, literal(effect.target))
+    return Rule("allow", tool)
+
+
+def suggested_rule(tool: str, effect: Effect[Any], root: str) -> str:
+    """The `--allow` value that would settle this ask, quoted for a shell where needed."""
+    if group_of(effect) != "outward":
+        return tool
+    return f"'{tool}({literal(effect.target)})'" if "'" not in effect.target else tool
+
+
+def only_tightening(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """A project's rules with every loosening removed: folders may only tighten (DESIGN section 11)."""
+    return tuple(rule for rule in rules if rule.verdict != "allow")
