@@ -26,10 +26,10 @@ OPTIONS = ["once", "always", "reject"]
 class Gate:
     """Decides effects of one conversation.
 
-    `rules` come from the user's settings (and only tighten when they come from a project); `answers` are given
-    in advance (`--allow`) or with "always": they settle asks, and only a deny beats them. `publish` journals an event before
-    anyone sees it. `asker` is None where nobody can answer: then ask means no. `pause` stops the budget's clock while
-    a person thinks (fault f43).
+    `rules` come from the user's settings (and only tighten when they come from a project). `answers` are given in
+    advance (`--allow`) or with "always": they settle asks, and only a deny beats them. `publish` journals an event
+    before anyone sees it. `asker` is None where nobody can answer: then ask means no. `pause` stops the budget's
+    clock while a person thinks (fault f43).
     """
 
     mode: Mode
