@@ -6,6 +6,7 @@ not granted exactly as described, or whose target changed since.
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import hashlib
 import json
@@ -97,6 +98,17 @@ class Effect(Generic[T]):
         # Storing the pre-image took time: look again, so that the window is only the write itself.
         await self._check_current()
         self._committed = True
+        if self.kind != "edit":
+            return await self._perform(grant)
+        # A write that Stop cancels halfway would be a change nobody recorded: it is finished first.
+        performing = asyncio.ensure_future(self._perform(grant))
+        try:
+            return await asyncio.shield(performing)
+        except asyncio.CancelledError:
+            await asyncio.wait([performing])
+            raise
+
+    async def _perform(self, grant: Grant) -> T:
         outcome = await self.apply()
         await grant.after_commit(self)
         return outcome

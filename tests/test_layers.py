@@ -16,9 +16,9 @@ RANKS = {
     **dict.fromkeys(["errors", "events", "text"], 0),
     **dict.fromkeys(["effect", "edit", "atomic", "arguments"], 1),
     **dict.fromkeys(["workspace", "shell", "notebook", "kernel", "models"], 2),
-    **dict.fromkeys(["permission", "checkpoint", "budget", "context", "journal"], 3),
+    **dict.fromkeys(["permission", "checkpoint", "budget", "repetition", "context", "journal", "spill", "summary"], 3),
     **dict.fromkeys(["tool", "tools", "refactor"], 4),
-    **dict.fromkeys(["loop", "conversation"], 5),
+    **dict.fromkeys(["loop", "conversation", "call", "check", "compaction", "host", "undo"], 5),
     "testing": 6,
     **dict.fromkeys(["magic", "cli", "mcp", "acp", "server", "__main__", ""], 7),
 }

@@ -70,6 +70,10 @@ class Gate:
             raise Denied(f"{effect.title} is not allowed: {reason}")
         if decided == "ask":
             await self._ask(tool, effect, reason)
+        self.grant(effect)
+
+    def grant(self, effect: Effect[Any]) -> None:
+        """Grant without asking: for what the person ordered directly (undo, `refactor --write`)."""
         effect.granted(Grant(effect.digest, self.before_commit, self.after_commit))
 
     async def _ask(self, tool: str, effect: Effect[Any], reason: str) -> None:

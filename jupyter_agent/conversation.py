@@ -1,0 +1,334 @@
+"""One conversation: journal, gate, budget, documents and kernels together, and what a person can do with it.
+
+Every surface drives this class and draws its events. State that outlives the process is the journal, the spill folder,
+the pre-images, and `state.json` (read ledger, shell state): all in the conversation's own folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_agent.budget import Budget
+from jupyter_agent.checkpoint import Checkpoints, change_key
+from jupyter_agent.effect import Effect
+from jupyter_agent.errors import AgentError, Denied, NotebookRefused, Stopped
+from jupyter_agent.events import Assistant, ChangeMade, Event, Json, Note, Stop, ToolFinished, User
+from jupyter_agent.journal import Journal
+from jupyter_agent.permission import Asker, Gate, Mode, Rule
+from jupyter_agent.shell import Shell
+from jupyter_agent.spill import Spill
+from jupyter_agent.text import Secrets
+from jupyter_agent.tool import CellLog, Tool
+from jupyter_agent.workspace import Workspace
+
+if TYPE_CHECKING:
+    from jupyter_agent.host import Host
+    from jupyter_agent.kernel.protocol import Execution, Kernel
+    from jupyter_agent.models.protocol import Model
+    from jupyter_agent.notebook.document import Notebook
+
+Question = Callable[[str, Sequence[str]], Any]
+"""Shows a question with choices to a person; awaits and returns the answer as text."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a conversation is opened with. `root` and `notebook` are absolute real paths; `rules` come from the user's
+    settings, `answers` are asks settled in advance (`--allow`)."""
+
+    root: Path
+    notebook: Path | None = None
+    mode: Mode = "review"
+    rules: tuple[Rule, ...] = ()
+    answers: tuple[Rule, ...] = ()
+    instructions: tuple[tuple[str, str], ...] = ()
+    verify: bool = True
+
+
+@dataclass
+class Conversation:
+    """See `open_conversation`. Events reach subscribers after they are in the journal, in order, on the loop's thread."""
+
+    journal: Journal
+    settings: Settings
+    host: Host
+    tools: Mapping[str, Tool]
+    budget: Budget
+    model: Model | None = None
+    asker: Asker | None = None
+    question: Question | None = None
+    secrets: Secrets = field(default_factory=lambda: Secrets.from_environment(os.environ))
+    todo: list[Json] = field(default_factory=list)
+    executions: dict[str, Execution] = field(default_factory=dict)
+    no_model: str = "No model is configured."
+    refused_asks: int = 0
+    failure: AgentError | None = None
+    log: logging.Logger = field(default_factory=lambda: logging.getLogger("jupyter_agent"))
+
+    def __post_init__(self) -> None:
+        folder = self.journal.folder
+        self.spill = Spill(folder / "spill")
+        self.checkpoints = Checkpoints(folder / "store")
+        self.workspace = Workspace(self.settings.root)
+        self.shell = Shell(self.settings.root, environ=os.environ, spill_dir=folder / "spill")
+        self._subscribers: list[Callable[[Event], None]] = []
+        self._turn = self.journal.turn
+        self._task: asyncio.Task[Stop] | None = None
+        self._stopping = False
+        self._saved: dict[str, dict[str, str]] = {}
+        self.gate = Gate(
+            mode=self.settings.mode,
+            root=str(self.settings.root),
+            publish=self.publish,
+            before_commit=self._before_commit,
+            after_commit=self._after_commit,
+            pause=self.budget.pause,
+            asker=self.asker,
+            rules=self.settings.rules,
+            answers=list(self.settings.answers),
+        )
+        self._load_state()
+        for warning in self.journal.warnings:
+            self.publish(Note(level="warning", text=warning))
+
+    # ------------------------------------------------------------------------------------------------ identity
+
+    @property
+    def id(self) -> str:
+        return self.journal.folder.name
+
+    @property
+    def events(self) -> Sequence[Event]:
+        return self.journal.events
+
+    @property
+    def turn(self) -> int:
+        """The turn that runs, or ran last; 0 before the first."""
+        return self._turn
+
+    @property
+    def running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def denied_in_turn(self) -> bool:
+        """Whether an ask of this turn ended in a no, and nothing was changed by it in the end."""
+        results = [event for event in self.turn_events() if isinstance(event, ToolFinished)]
+        return bool(results) and "refused" in results[-1].details and results[-1].details["refused"]["kind"] == "denied"
+
+    def turn_events(self) -> list[Event]:
+        """Events of the current turn."""
+        return [event for event in self.journal.events if event.turn == self._turn]
+
+    # -------------------------------------------------------------------------------------------------- events
+
+    def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
+        """Call back for every event from now on; the returned function ends it."""
+        self._subscribers.append(callback)
+        return lambda: self._subscribers.remove(callback) if callback in self._subscribers else None
+
+    def publish(self, event: Event) -> Event:
+        """Journal the event, then show it. Secret values are masked in everything but the API's own blocks."""
+        if not isinstance(event, Assistant):
+            event = _masked(event, self.secrets)
+        lost = self.journal.unwritten
+        stamped = self.journal.append(event, turn=self._turn)
+        self._show(stamped)
+        if lost is None and self.journal.unwritten is not None:
+            self._show(self.journal.append(Note(level="error", text=self.journal.unwritten), turn=self._turn))
+        return stamped
+
+    def _show(self, event: Event) -> None:
+        for callback in list(self._subscribers):
+            callback(event)
+
+    # --------------------------------------------------------------------------------------------------- turns
+
+    async def send(self, text: str, *, id: str | None = None, attachments: Sequence[Json] = ()) -> Stop | None:
+        """Take a person's message and run the turn to its end. While a turn runs, the message is queued into it, in
+        the journal before anything else, and None is returned. A client `id` seen before is ignored (None)."""
+        from jupyter_agent.loop import run_turn
+
+        if id is not None and any(isinstance(event, User) and event.id == id for event in self.journal.events):
+            return None
+        if not self.running:
+            self.begin_turn()
+        self.publish(User(id=id or uuid.uuid4().hex, text=text, attachments=list(attachments)))
+        if self.running:
+            return None
+        self._task = asyncio.ensure_future(run_turn(self))
+        try:
+            return await asyncio.shield(self._task)
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
+
+    def begin_turn(self) -> None:
+        """Count a new turn; what follows belongs to it."""
+        self._turn += 1
+        self._stopping = False
+        self.failure = None
+
+    async def stop(self) -> None:
+        """Stop the turn: no effect starts from now on, what runs of ours is interrupted, pending answers are void."""
+        self._stopping = True
+        task = self._task
+        if task is None or task.done():
+            return
+        for execution in list(self.executions.values()):
+            if not execution.done:
+                await execution.interrupt()
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
+
+    def check_stopped(self) -> None:
+        """Raises Stopped once the person pressed Stop."""
+        if self._stopping:
+            raise Stopped("Stopped. Nothing further was started.")
+
+    async def ask_person(self, tool: str, question: str, choices: Sequence[str]) -> str:
+        """A question to the person. Raises Denied where nobody can answer."""
+        if self.question is None:
+            raise Denied(f"Nobody can answer here: {question!r}. Decide by what is known, and say what was assumed.")
+        with self.budget.pause():
+            answer = await self.question(question, choices)
+        self.check_stopped()
+        return str(answer)
+
+    async def present_plan(self, tool: str, plan: str) -> str:
+        """Ask for acceptance of a plan; accepted, plan mode becomes review mode. Returns the mode in force."""
+
+        async def leave_plan_mode() -> None:
+            if self.gate.mode == "plan":
+                self.gate.mode = "review"
+
+        effect: Effect[None] = Effect("execute", "plan", "Carry out this plan", plan, leave_plan_mode, payload=plan)
+        mode, self.gate.mode = self.gate.mode, "review"
+        try:
+            await self.gate.allow(tool, effect)
+        finally:
+            self.gate.mode = mode
+        await effect.commit()
+        return self.gate.mode
+
+    # ------------------------------------------------------------------------------------- documents and kernels
+
+    def notebook_path(self, path: str | None) -> Path:
+        """The absolute path of a notebook named by the model, inside the root; None is the conversation's own."""
+        if path is None:
+            if self.settings.notebook is None:
+                raise NotebookRefused("missing", "No notebook belongs to this conversation. Give a path to one.")
+            return self.settings.notebook
+        named = Path(path)
+        own = self.settings.notebook
+        if own is not None and (path == str(own) or path == own.name or self.settings.root / named == own):
+            return own
+        return self.workspace.resolve(path)
+
+    async def notebook(self, path: str | None = None) -> Notebook:
+        return await self.host.notebook(self.notebook_path(path))
+
+    async def kernel(self, notebook: Notebook | None = None) -> Kernel:
+        if notebook is None and self.settings.notebook is not None:
+            notebook = await self.notebook()
+        return await self.host.kernel(notebook)
+
+    def cell_log(self, path: str | None = None) -> CellLog:
+        """What this conversation edited and ran of a notebook, folded from the journal."""
+        target = str(self.notebook_path(path))
+        log = CellLog()
+        for event in self.journal.events:
+            if isinstance(event, ChangeMade) and event.target == target and event.cell:
+                if event.after and event.before != event.after:
+                    log.edited[event.cell] = event.after
+                elif not event.after:
+                    log.edited.pop(event.cell, None)
+            elif isinstance(event, ToolFinished) and event.details.get("ran_in") == target:
+                cells = event.details.get("cells", [])
+                log.ran |= {cell["id"]: cell["hash"] for cell in cells if cell.get("status") == "ok"}
+        return log
+
+    # -------------------------------------------------------------------------------------------------- effects
+
+    async def _before_commit(self, effect: Effect[Any]) -> None:
+        self.check_stopped()
+        self._saved[effect.digest] = self.checkpoints.save(effect.changes)
+        self.journal.sync()
+
+    async def _after_commit(self, effect: Effect[Any]) -> None:
+        saved = self._saved.pop(effect.digest, {})
+        for change in effect.changes:
+            self.publish(
+                ChangeMade(
+                    target=change.target,
+                    cell=change.cell,
+                    before=change.before,
+                    after=change.after,
+                    diff=change.diff,
+                    checkpoint=saved.get(change_key(change), ""),
+                )
+            )
+
+    # ---------------------------------------------------------------------------------------------------- state
+
+    def _load_state(self) -> None:
+        try:
+            state = json.loads((self.journal.folder / "state.json").read_bytes())
+        except (OSError, ValueError):
+            return
+        self.workspace.ledger.load(state.get("ledger", {}))
+        self.shell.load_state(state.get("shell", {}))
+        self.todo[:] = state.get("todo", [])
+
+    def save_state(self) -> None:
+        """Write `state.json`; a full disk is not an error here."""
+        state = {"ledger": self.workspace.ledger.to_json(), "shell": self.shell.state(), "todo": self.todo}
+        path = self.journal.folder / "state.json"
+        with contextlib.suppress(OSError):
+            temporary = path.with_suffix(".new")
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                json.dump(state, file, default=str)
+            os.replace(temporary, path)
+
+    async def close(self, *, keep_background: bool = False) -> None:
+        """End the turn, flush documents, end our kernels and (unless kept for a later process) background commands."""
+        await self.stop()
+        self.save_state()
+        await self.host.close()
+        if not keep_background:
+            await self.shell.close()
+        if self.model is not None:
+            await self.model.close()
+        self.journal.close()
+
+
+def _masked(event: Event, secrets: Secrets) -> Event:
+    values = {key: _mask(value, secrets) for key, value in _texts(event)}
+    return replace(event, **values) if values else event
+
+
+def _texts(event: Event) -> Iterator[tuple[str, Any]]:
+    for key in ("text", "preview", "content", "details", "arguments", "diff", "summary"):
+        value = getattr(event, key, None)
+        if value:
+            yield key, value
+
+
+def _mask(value: Any, secrets: Secrets) -> Any:
+    if isinstance(value, str):
+        return secrets.mask(value)
+    if isinstance(value, dict):
+        # Image data is base64 of our own making: masking would only cost time.
+        return {k: v if k == "data" and isinstance(v, str) else _mask(v, secrets) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mask(item, secrets) for item in value]
+    return value

@@ -1,0 +1,71 @@
+"""Where a conversation's documents and kernels come from. Each surface brings its own host; this is the protocol and the
+host of the command line: files on disk, kernels of our own or one named by its connection file."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from jupyter_agent.kernel.protocol import Kernel
+    from jupyter_agent.notebook.document import Notebook
+
+
+class Host(Protocol):
+    """Owns documents and kernels for as long as a conversation is open."""
+
+    async def notebook(self, path: Path) -> Notebook:
+        """The document at an absolute real path, from whoever owns it now. Raises NotebookRefused."""
+        ...
+
+    async def kernel(self, notebook: Notebook | None) -> Kernel:
+        """The kernel of a document, or one without a document in the root; not started before its first run."""
+        ...
+
+    async def close(self) -> None:
+        """Flush documents and end what this host started."""
+        ...
+
+
+class LocalHost:
+    """Documents through `notebook.open`, one kernel per document; `connection_file` names a running kernel for all."""
+
+    def __init__(self, root: Path, *, connection_file: Path | None = None, spill: Path | None = None) -> None:
+        self._root = root
+        self._connection_file = connection_file
+        self._spill = spill
+        self._notebooks: dict[Path, Notebook] = {}
+        self._kernels: dict[str, Kernel] = {}
+
+    async def notebook(self, path: Path) -> Notebook:
+        from jupyter_agent.notebook import open_notebook
+
+        if path not in self._notebooks:
+            self._notebooks[path] = await open_notebook(path)
+        return self._notebooks[path]
+
+    async def kernel(self, notebook: Notebook | None) -> Kernel:
+        key = (notebook.path or "") if notebook is not None else ""
+        if key not in self._kernels:
+            self._kernels[key] = await self._make_kernel(notebook)
+        return self._kernels[key]
+
+    async def _make_kernel(self, notebook: Notebook | None) -> Kernel:
+        from jupyter_agent.kernel import connect_kernel, kernel_for
+
+        if self._connection_file is not None:
+            return await connect_kernel(self._connection_file, spill=self._spill)
+        metadata = await notebook.metadata() if notebook is not None else {}
+        path = Path(notebook.path) if notebook is not None and notebook.path else None
+        return kernel_for(metadata, path=path, cwd=path.parent if path else self._root, spill=self._spill)
+
+    async def close(self) -> None:
+        for notebook in self._notebooks.values():
+            with contextlib.suppress(OSError):
+                await notebook.save()
+            await notebook.close()
+        for kernel in self._kernels.values():
+            await kernel.shutdown()
+        self._notebooks.clear()
+        self._kernels.clear()

@@ -1,0 +1,143 @@
+"""The agent loop: budget check → model reply → no calls? check the work → each call → its result."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from jupyter_agent.call import run_call
+from jupyter_agent.check import Check, check_turn, feed_back
+from jupyter_agent.compaction import compact, compact_if_needed
+from jupyter_agent.context import messages, system_prompt, unseen_messages
+from jupyter_agent.errors import AgentError, BudgetExceeded, ModelError, Stopped
+from jupyter_agent.events import Assistant, Delta, Note, Stop, StopReason, Usage, Verified
+from jupyter_agent.models.protocol import Model, Reply
+from jupyter_agent.repetition import Repetition
+from jupyter_agent.summary import changes_of, summary_of
+
+if TYPE_CHECKING:
+    from jupyter_agent.conversation import Conversation
+
+FORMAT_ERRORS = 3
+"""Malformed tool calls in a row that end a turn (fault f58)."""
+
+
+async def run_turn(conversation: Conversation) -> Stop:
+    """Run until the model stops, a limit is reached, the person stops it or something fails. Never raises but
+    CancelledError from outside a Stop; the Stop event returned is the last of the turn."""
+    verified: Verified = "none"
+    try:
+        verified = await _steps(conversation)
+        reason: StopReason = "denied" if conversation.denied_in_turn() else "done"
+        return _stop(conversation, reason, verified)
+    except BudgetExceeded as error:
+        return _stop(conversation, "limit", _unchecked(conversation), error.message)
+    except (Stopped, asyncio.CancelledError):
+        return _stop(conversation, "stopped", _unchecked(conversation), "Stopped by the person.")
+    except AgentError as error:
+        conversation.failure = error
+        return _stop(conversation, "error", _unchecked(conversation), error.message)
+
+
+async def _steps(conversation: Conversation) -> Verified:
+    repetition, malformed, check = Repetition(), 0, Check()
+    while True:
+        conversation.check_stopped()
+        await compact_if_needed(conversation)
+        seen = conversation.journal.seq
+        try:
+            reply = await ask_model(conversation)
+        except ModelError as error:
+            if error.kind != "overflow":
+                raise
+            await compact(conversation)
+            continue
+        if not reply.calls and reply.cut is None and reply.stop_reason != "pause_turn":
+            check = await check_turn(conversation, check)
+            if check.feedback or unseen_messages(conversation.events, seen):
+                feed_back(conversation, check)
+                continue
+            return check.verified
+        for call in reply.calls:
+            conversation.check_stopped()
+            result = await run_call(conversation, call.id, call.name, call.arguments)
+            kind = result.details.get("refused", {}).get("kind")
+            malformed = malformed + 1 if kind in ("arguments", "unknown_tool") else 0
+            if malformed >= FORMAT_ERRORS:
+                raise ModelError(
+                    "invalid", f"The model's last {malformed} tool calls did not fit their tools. Stopped."
+                )
+            warning = repetition.observe(call.name, call.arguments)
+            if warning:
+                feed_back(conversation, Check(feedback=warning, name="repetition"))
+
+
+async def ask_model(conversation: Conversation) -> Reply:
+    """One reply, streamed and journalled with its usage."""
+    model = _model(conversation)
+    conversation.budget.start_turn_step()
+    settings = conversation.settings
+    info = await model.info()
+
+    def show(block: str, text: str) -> None:
+        conversation.publish(Delta(block="thinking" if block == "thinking" else "text", text=text))
+
+    def retrying(reason: str, seconds: float) -> None:
+        conversation.publish(Note(level="warning", text=f"{reason} Trying again in {seconds:.0f} s."))
+
+    notebook = str(settings.notebook) if settings.notebook else None
+    reply = await model.reply(
+        system=system_prompt(str(settings.root), notebook, settings.instructions),
+        messages=messages(conversation.events, info.id),
+        tools=[tool.declaration() for tool in conversation.tools.values() if tool.always],
+        max_tokens=info.max_output,
+        on_delta=show,
+        on_retry=retrying,
+        before_attempt=conversation.budget.check,
+    )
+    conversation.publish(
+        Assistant(
+            text=reply.text,
+            thinking=reply.thinking,
+            calls=[{"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls],
+            stop_reason=reply.stop_reason,
+            model=reply.model,
+            raw=list(reply.raw),
+        )
+    )
+    record_usage(conversation, reply, info.context_limit)
+    return reply
+
+
+def record_usage(conversation: Conversation, reply: Reply, context_limit: int) -> None:
+    """Book a reply's tokens into the budget and tell everyone."""
+    usage = reply.usage
+    conversation.publish(
+        Usage(
+            input=usage.input,
+            output=usage.output,
+            cache_read=usage.cache_read,
+            cache_write=usage.cache_write,
+            cost=conversation.budget.book(reply.model, usage),
+            context_used=usage.input + usage.cache_read + usage.cache_write + usage.output,
+            context_limit=context_limit,
+        )
+    )
+
+
+def _model(conversation: Conversation) -> Model:
+    if conversation.model is None:
+        raise ModelError("none", conversation.no_model)
+    return conversation.model
+
+
+def _unchecked(conversation: Conversation) -> Verified:
+    return "unproven" if changes_of(conversation.turn_events()) else "none"
+
+
+def _stop(conversation: Conversation, reason: StopReason, verified: Verified, because: str = "") -> Stop:
+    events = conversation.turn_events()
+    stop = Stop(reason=reason, verified=verified, summary=summary_of(events, because), changes=changes_of(events))
+    stamped = conversation.publish(stop)
+    assert isinstance(stamped, Stop)
+    return stamped

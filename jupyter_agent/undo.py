@@ -1,0 +1,126 @@
+"""Undo of one turn: files and cells the agent changed go back to their pre-images, everything else stays.
+
+What somebody else changed since is skipped and named; the undo is a turn of its own, so it can be undone; kernel state
+is never claimed to be restored (faults f4, f5, f39).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jupyter_agent.checkpoint import Reversal, last_changed_turn, reversals
+from jupyter_agent.errors import AgentError, Refused
+from jupyter_agent.events import Note, Stop, ToolStart, User
+from jupyter_agent.notebook.document import Delete, Operation, Restore, Target
+from jupyter_agent.summary import changes_of
+
+if TYPE_CHECKING:
+    from jupyter_agent.conversation import Conversation
+
+OUTSIDE_UNDO = ("run_bash", "run_code", "run_cells", "control_kernel")
+"""Tools whose effects on kernel, processes and unrecorded files undo cannot take back."""
+
+
+@dataclass
+class UndoReport:
+    """`restored` and `skipped` name targets (`path` or `path#cell`), skipped with the reason; `turn` is the undone one."""
+
+    turn: int
+    restored: list[str] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    not_covered: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """The report for a person."""
+        lines = [f"Turn {self.turn}: {len(self.restored)} restored" + (":" if self.restored else ".")]
+        lines += [f"  {name}" for name in self.restored]
+        lines += [f"  left as it is: {name} ({reason})" for name, reason in self.skipped]
+        if self.not_covered:
+            lines.append("Not undone: " + "; ".join(self.not_covered) + ".")
+        lines.append("Kernel state is not restored.")
+        return "\n".join(lines)
+
+
+async def undo_turn(conversation: Conversation, turn: int | None = None) -> UndoReport:
+    """Undo `turn`, by default the last that changed something. The call itself is the grant.
+
+    Raises Refused when there is nothing to undo.
+    """
+    target = turn if turn is not None else last_changed_turn(conversation.events)
+    plan = reversals(conversation.events, target) if target is not None else []
+    if target is None or not plan:
+        raise Refused(
+            "There is nothing to undo: the agent changed nothing." if turn is None else f"Turn {turn} changed nothing."
+        )
+    report = UndoReport(target, not_covered=_not_covered(conversation, target))
+    conversation.begin_turn()
+    conversation.publish(User(id=f"undo-{conversation.turn}", text=f"/undo {target}"))
+    by_file = [item for item in plan if not item.cell]
+    notebooks = list(dict.fromkeys(item.target for item in plan if item.cell))
+    for item in by_file:
+        await _undo_file(conversation, item, report)
+    for path in notebooks:
+        await _undo_cells(conversation, path, [item for item in plan if item.target == path and item.cell], report)
+    conversation.publish(Note(level="info", text=report.text()))
+    events = conversation.turn_events()
+    conversation.publish(Stop(reason="done", verified="none", summary=report.text(), changes=changes_of(events)))
+    return report
+
+
+def _not_covered(conversation: Conversation, turn: int) -> list[str]:
+    calls = [
+        e.name for e in conversation.events if isinstance(e, ToolStart) and e.turn == turn and e.name in OUTSIDE_UNDO
+    ]
+    return [f"what {name} did outside files and cells" for name in dict.fromkeys(calls)]
+
+
+async def _undo_file(conversation: Conversation, item: Reversal, report: UndoReport) -> None:
+    name = conversation.workspace.shown(item.target)
+    try:
+        data = conversation.checkpoints.load(item.checkpoint) if item.checkpoint else None
+        effect = await conversation.workspace.restore(Path(item.target), data, expected=item.after)
+        conversation.gate.grant(effect)
+        await effect.commit()
+        report.restored.append(name)
+    except AgentError as error:
+        report.skipped.append((name, error.message))
+
+
+async def _undo_cells(conversation: Conversation, path: str, items: list[Reversal], report: UndoReport) -> None:
+    name = conversation.workspace.shown(path)
+    try:
+        notebook = await conversation.host.notebook(Path(path))
+        present = {cell.id: cell.hash for cell in await notebook.cells()}
+    except AgentError as error:
+        report.skipped += [(f"{name}#{item.cell}", error.message) for item in items]
+        return
+    operations: list[Operation] = []
+    done: list[str] = []
+    for item in items:
+        label = f"{name}#{item.cell}"
+        now = present.get(item.cell, "")
+        if now != item.after:
+            report.skipped.append((label, "changed by someone else since" if now else "deleted by someone else since"))
+            continue
+        operations.append(_operation(conversation, item))
+        done.append(label)
+    if not operations:
+        return
+    try:
+        effect = await notebook.edit(operations)
+        conversation.gate.grant(effect)
+        await effect.commit()
+        await notebook.save()
+        report.restored += done
+    except AgentError as error:
+        report.skipped += [(label, error.message) for label in done]
+
+
+def _operation(conversation: Conversation, item: Reversal) -> Operation:
+    if not item.before:
+        return Delete((Target(item.cell, item.after),))
+    image = json.loads(conversation.checkpoints.load(item.checkpoint))
+    return Restore(item.cell, image["cell"], image.get("after"), item.after or None)
