@@ -136,14 +136,15 @@ class Restore:
     """Undo: put a cell back exactly as a pre-image holds it: source, type, outputs, count, metadata, attachments.
 
     `cell` is the nbformat cell JSON (its key order is kept). A cell that still exists is replaced in place (its present
-    hash must be `expected_hash` unless None); one that was deleted is inserted behind `after` (None: at the top), or at
-    the end when that neighbour is gone.
+    hash must be `expected_hash` unless None); one that was deleted, or `moved`, goes behind `after` (None: to the top),
+    or to the end when that neighbour is gone.
     """
 
     id: str
     cell: Mapping[str, Any]
     after: str | None
     expected_hash: str | None = None
+    moved: bool = False
 
 
 Operation = (
