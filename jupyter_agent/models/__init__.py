@@ -1,0 +1,1 @@
+"""Models that speak the Messages API: protocol, client, retries, discovery of local servers, prices."""
