@@ -28,7 +28,7 @@ from jupyter_agent.shell import Shell
 from jupyter_agent.spill import Spill
 from jupyter_agent.text import Secrets
 from jupyter_agent.tool import CellLog, Tool
-from jupyter_agent.workspace import Workspace
+from jupyter_agent.workspace import Ledger, Workspace
 
 if TYPE_CHECKING:
     from jupyter_agent.host import Host
@@ -43,7 +43,8 @@ Question = Callable[[str, Sequence[str]], Any]
 @dataclass(frozen=True)
 class Settings:
     """What a conversation is opened with. `root` and `notebook` are absolute real paths; `rules` come from the user's
-    settings, `answers` are asks settled in advance (`--allow`)."""
+    settings, `answers` are asks settled in advance (`--allow`). Without `ledger` edits need no prior read (a single tool
+    call); `instructions` are (file name, text) of trusted rules files."""
 
     root: Path
     notebook: Path | None = None
@@ -52,6 +53,7 @@ class Settings:
     answers: tuple[Rule, ...] = ()
     instructions: tuple[tuple[str, str], ...] = ()
     verify: bool = True
+    ledger: bool = True
 
 
 @dataclass
@@ -78,7 +80,9 @@ class Conversation:
         folder = self.journal.folder
         self.spill = Spill(folder / "spill")
         self.checkpoints = Checkpoints(folder / "store")
-        self.workspace = Workspace(self.settings.root)
+        state = self._read_state()
+        ledger = Ledger.from_json(state.get("ledger", {})) if self.settings.ledger else None
+        self.workspace = Workspace(self.settings.root, ledger)
         self.shell = Shell(self.settings.root, environ=os.environ, spill_dir=folder / "spill")
         self._subscribers: list[Callable[[Event], None]] = []
         self._turn = self.journal.turn
@@ -96,7 +100,8 @@ class Conversation:
             rules=self.settings.rules,
             answers=list(self.settings.answers),
         )
-        self._load_state()
+        self.shell.load_state(state.get("shell", {}))
+        self.todo[:] = state.get("todo", [])
         for warning in self.journal.warnings:
             self.publish(Note(level="warning", text=warning))
 
@@ -174,6 +179,7 @@ class Conversation:
     def begin_turn(self) -> None:
         """Count a new turn; what follows belongs to it."""
         self._turn += 1
+        self.budget.start_turn()
         self._stopping = False
         self.failure = None
 
@@ -280,18 +286,17 @@ class Conversation:
 
     # ---------------------------------------------------------------------------------------------------- state
 
-    def _load_state(self) -> None:
+    def _read_state(self) -> Json:
         try:
             state = json.loads((self.journal.folder / "state.json").read_bytes())
         except (OSError, ValueError):
-            return
-        self.workspace.ledger.load(state.get("ledger", {}))
-        self.shell.load_state(state.get("shell", {}))
-        self.todo[:] = state.get("todo", [])
+            return {}
+        return state if isinstance(state, dict) else {}
 
     def save_state(self) -> None:
         """Write `state.json`; a full disk is not an error here."""
-        state = {"ledger": self.workspace.ledger.to_json(), "shell": self.shell.state(), "todo": self.todo}
+        ledger = self.workspace.ledger
+        state = {"ledger": ledger.to_json() if ledger else {}, "shell": self.shell.state(), "todo": self.todo}
         path = self.journal.folder / "state.json"
         with contextlib.suppress(OSError):
             temporary = path.with_suffix(".new")

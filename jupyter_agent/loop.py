@@ -67,9 +67,9 @@ async def _steps(conversation: Conversation) -> Verified:
                 raise ModelError(
                     "invalid", f"The model's last {malformed} tool calls did not fit their tools. Stopped."
                 )
-            warning = repetition.observe(call.name, call.arguments)
+            warning = repetition.observe(call.name, call.arguments, text_of(result))
             if warning:
-                feed_back(conversation, Check(feedback=warning, name="repetition"))
+                feed_back(conversation, "repetition", warning)
 
 
 async def ask_model(conversation: Conversation) -> Reply:

@@ -78,10 +78,16 @@ def _not_covered(conversation: Conversation, turn: int) -> list[str]:
 
 
 async def _undo_file(conversation: Conversation, item: Reversal, report: UndoReport) -> None:
-    name = conversation.workspace.shown(item.target)
+    workspace = conversation.workspace
+    name = workspace.relative(item.target)
     try:
-        data = conversation.checkpoints.load(item.checkpoint) if item.checkpoint else None
-        effect = await conversation.workspace.restore(Path(item.target), data, expected=item.after)
+        if workspace.hash(item.target) != item.after:
+            report.skipped.append((name, "changed by someone else since"))
+            return
+        if item.before:
+            effect = workspace.write(item.target, conversation.checkpoints.load(item.checkpoint), expected=item.after)
+        else:
+            effect = workspace.delete(item.target)
         conversation.gate.grant(effect)
         await effect.commit()
         report.restored.append(name)
@@ -90,7 +96,7 @@ async def _undo_file(conversation: Conversation, item: Reversal, report: UndoRep
 
 
 async def _undo_cells(conversation: Conversation, path: str, items: list[Reversal], report: UndoReport) -> None:
-    name = conversation.workspace.shown(path)
+    name = conversation.workspace.relative(path)
     try:
         notebook = await conversation.host.notebook(Path(path))
         present = {cell.id: cell.hash for cell in await notebook.cells()}

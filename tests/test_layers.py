@@ -13,7 +13,7 @@ import jupyter_agent
 ROOT = Path(jupyter_agent.__path__[0])
 
 RANKS = {
-    **dict.fromkeys(["errors", "events", "text"], 0),
+    **dict.fromkeys(["errors", "events", "text", "storage"], 0),
     **dict.fromkeys(["effect", "edit", "atomic", "arguments"], 1),
     **dict.fromkeys(["workspace", "shell", "notebook", "kernel", "models"], 2),
     **dict.fromkeys(["permission", "checkpoint", "budget", "repetition", "context", "journal", "spill", "summary"], 3),

@@ -1,0 +1,103 @@
+"""`jupyter agent run`: one task, one turn, drawn as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from jupyter_agent.budget import Budget, Limits
+from jupyter_agent.cli.ask import TerminalAsker
+from jupyter_agent.cli.main import DONE, FAILED, INTERRUPTED, REFUSED, exit_code_of
+from jupyter_agent.cli.opening import is_interactive, open_conversation, open_journal, place_of_target, settings_of
+from jupyter_agent.cli.render import Renderer, make_console, print_json
+from jupyter_agent.conversation import Conversation
+from jupyter_agent.errors import UsageError
+from jupyter_agent.events import Note, Stop
+from jupyter_agent.models import connect_model, first_use_notice
+
+if TYPE_CHECKING:
+    from jupyter_agent.models.protocol import Model
+
+DEFAULT_TURNS = 50
+"""Model replies of one `run` unless --max-turns says otherwise: a bound for unattended use."""
+
+
+def command_run(arguments: Namespace) -> int:
+    if not arguments.prompt.strip():
+        raise UsageError("The prompt is empty. Say what should be done.")
+    return asyncio.run(_run(arguments))
+
+
+async def _run(arguments: Namespace) -> int:
+    place = place_of_target(arguments.target)
+    settings = settings_of(arguments, place)
+    interactive = is_interactive() and not arguments.json
+    console = make_console()
+    asker = TerminalAsker(console) if interactive else None
+
+    async def consent(question: str) -> bool:
+        return arguments.yes or (asker is not None and await asker.yes(question))
+
+    journal = open_journal(arguments.resume, must_exist=arguments.resume is not None)
+    with journal:
+        limits = Limits(turns=arguments.max_turns or DEFAULT_TURNS, usd=arguments.budget)
+        conversation = open_conversation(journal, settings, Budget(limits), asker=asker.approve if asker else None)
+        if asker is not None:
+            conversation.question = asker.question
+        conversation.subscribe(print_json if arguments.json else Renderer(console))
+        try:
+            if settings.notebook is not None:
+                # A notebook that cannot be read, or that a server holds, is refused before a model hears of it.
+                await (await conversation.notebook()).cells()
+            conversation.model = await connect_model(arguments.model, arguments.base_url, consent=consent)
+            announce(conversation, conversation.model)
+            stop = await until_done(conversation, arguments.prompt)
+        finally:
+            await conversation.close()
+    if not arguments.json:
+        Renderer(console).line(f"conversation {conversation.id}", "dim")
+    return exit_code(conversation, stop)
+
+
+def announce(conversation: Conversation, model: Model) -> None:
+    """Say once per host what leaves the machine, and what a money limit means where no price is known."""
+    for text in (first_use_notice(model.endpoint), conversation.budget.notice(model.endpoint.model)):
+        if text:
+            conversation.publish(Note(level="info", text=text))
+
+
+async def until_done(conversation: Conversation, prompt: str) -> Stop | None:
+    """Send the prompt; Ctrl-C stops the turn, and the conversation is closed in order."""
+    loop = asyncio.get_running_loop()
+    sending = asyncio.ensure_future(conversation.send(prompt))
+    stopping: list[asyncio.Task[None]] = []
+
+    def interrupt() -> None:
+        stopping.append(loop.create_task(conversation.stop()))
+
+    with contextlib.suppress(NotImplementedError):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, interrupt)
+    try:
+        return await sending
+    finally:
+        with contextlib.suppress(NotImplementedError):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+        await asyncio.gather(*stopping)
+
+
+def exit_code(conversation: Conversation, stop: Stop | None) -> int:
+    """The documented exit code of a finished turn."""
+    if stop is None or stop.reason == "stopped":
+        return INTERRUPTED
+    if stop.reason == "error" and conversation.failure is not None:
+        return exit_code_of(conversation.failure)
+    if stop.reason in ("error", "limit") or stop.verified == "failed":
+        return FAILED
+    if stop.reason == "denied" or (conversation.asker is None and conversation.refused_asks):
+        return REFUSED
+    return DONE
