@@ -120,7 +120,7 @@ class Budget:
 
     @asynccontextmanager
     async def call(self, model: str, *, input_tokens: int, max_tokens: int) -> AsyncIterator[None]:
-        """`start_turn_step`, with up to `input_tokens + max_tokens` reserved until the block is left; book inside it."""
+        """`start_turn_step` with up to `input_tokens + max_tokens` reserved until the block ends; book inside it."""
         ticket = object()
         worst = TokenCount(input=0, output=max_tokens, cache_write=input_tokens)
         async with self._changed:

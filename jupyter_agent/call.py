@@ -167,7 +167,7 @@ def failure(error: AgentError) -> ToolResult:
 
 
 def rank_tools(query: str, tools: Sequence[Tool]) -> list[Tool]:
-    """Tools whose name or description holds words of the query, most words in the name first; all for an empty query."""
+    """Tools whose name or description holds words of the query, best first; all of them for an empty query."""
     words = set(re.findall(r"[a-z]+", query.lower()))
 
     def score(tool: Tool) -> int:

@@ -1,4 +1,4 @@
-"""Compaction: when the context is nearly full, a summary takes the place of the history; three attempts, then a stop."""
+"""Compaction: when the context is nearly full, a summary takes the history's place; three attempts, then a stop."""
 
 from __future__ import annotations
 

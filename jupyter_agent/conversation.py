@@ -42,9 +42,12 @@ Question = Callable[[str, Sequence[str]], Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a conversation is opened with. `root` and `notebook` are absolute real paths; `rules` come from the user's
-    settings, `answers` are asks settled in advance (`--allow`). Without `ledger` edits need no prior read (a single tool
-    call); `instructions` are (file name, text) of trusted rules files."""
+    """What a conversation is opened with.
+
+    `root` and `notebook` are absolute real paths. `rules` come from the user's settings, `answers` are asks settled in
+    advance (`--allow`). `instructions` are (file name, text) of trusted rules files. Without `ledger` edits need no
+    prior read (a single tool call). `verify`: check changes at the end of a turn.
+    """
 
     root: Path
     notebook: Path | None = None
@@ -58,7 +61,7 @@ class Settings:
 
 @dataclass
 class Conversation:
-    """See `open_conversation`. Events reach subscribers after they are in the journal, in order, on the loop's thread."""
+    """Events reach subscribers after they are in the journal, in order, on the loop's thread."""
 
     journal: Journal
     settings: Settings

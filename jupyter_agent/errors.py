@@ -109,7 +109,8 @@ class WorkspaceRefused(Refused):
 
 
 class NotebookRefused(Refused):
-    """Kinds: missing, corrupt, version, unknown_cell, stale, duplicate_ids, empty, open_elsewhere, read_only, op."""
+    """Kinds: missing, not_regular, exists, corrupt, version, unknown_cell, stale, duplicate_ids, empty, open_elsewhere,
+    read_only, unconfirmed, op."""
 
     default_kind = "notebook"
 

@@ -1,5 +1,7 @@
-"""Where a conversation's documents and kernels come from. Each surface brings its own host; this is the protocol and the
-host of the command line: files on disk, kernels of our own or one named by its connection file."""
+"""Where a conversation's documents and kernels come from: each surface brings its own host.
+
+Here are the protocol and the command line's host: files on disk, kernels of our own or one named by a connection file.
+"""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ async def _steps(conversation: Conversation) -> Verified:
                 raise ModelError(
                     "invalid", f"The model's last {malformed} tool calls did not fit their tools. Stopped."
                 )
-            warning = repetition.observe(call.name, call.arguments, text_of(result))
+            warning = repetition.observe(call.name, call.arguments, str(result.content))
             if warning:
                 feed_back(conversation, "repetition", warning)
 

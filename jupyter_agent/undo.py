@@ -26,7 +26,7 @@ OUTSIDE_UNDO = ("run_bash", "run_code", "run_cells", "control_kernel")
 
 @dataclass
 class UndoReport:
-    """`restored` and `skipped` name targets (`path` or `path#cell`), skipped with the reason; `turn` is the undone one."""
+    """`turn` was undone. `restored` and `skipped` name targets (`path` or `path#cell`), skipped with the reason."""
 
     turn: int
     restored: list[str] = field(default_factory=list)

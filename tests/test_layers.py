@@ -16,7 +16,7 @@ RANKS = {
     **dict.fromkeys(["errors", "events", "text", "storage"], 0),
     **dict.fromkeys(["effect", "edit", "atomic", "arguments"], 1),
     **dict.fromkeys(["workspace", "shell", "notebook", "kernel", "models"], 2),
-    **dict.fromkeys(["permission", "checkpoint", "budget", "repetition", "context", "journal", "spill", "summary"], 3),
+    **dict.fromkeys(["permission", "checkpoint", "budget", "repetition", "context", "journal", "spill", "summary", "trust"], 3),
     **dict.fromkeys(["tool", "tools", "refactor"], 4),
     **dict.fromkeys(["loop", "conversation", "call", "check", "compaction", "host", "undo"], 5),
     "testing": 6,

@@ -31,7 +31,7 @@ class Place:
 
 
 def place_of_target(target: str) -> Place:
-    """Root and notebook of `run NOTEBOOK|DIR`: a notebook's root is the present folder if it is inside, else its own."""
+    """Root and notebook of `run NOTEBOOK|DIR`: a notebook's root is the present folder if inside, else its own."""
     path = Path(target)
     if path.is_dir():
         return Place(path.resolve(), None)

@@ -6,17 +6,28 @@ import asyncio
 import contextlib
 import signal
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_agent.budget import Budget, Limits
 from jupyter_agent.cli.ask import TerminalAsker
 from jupyter_agent.cli.main import DONE, FAILED, INTERRUPTED, REFUSED, exit_code_of
-from jupyter_agent.cli.opening import is_interactive, open_conversation, open_journal, place_of_target, settings_of
+from jupyter_agent.cli.opening import (
+    Place,
+    is_interactive,
+    open_conversation,
+    open_journal,
+    place_of_target,
+    settings_of,
+)
 from jupyter_agent.cli.render import Renderer, make_console, print_json
 from jupyter_agent.conversation import Conversation
 from jupyter_agent.errors import UsageError
 from jupyter_agent.events import Note, Stop
 from jupyter_agent.models import connect_model, first_use_notice
+from jupyter_agent.storage import data_folder
+from jupyter_agent.trust import Trust, find_rules
+from jupyter_agent.workspace import Workspace
 
 if TYPE_CHECKING:
     from jupyter_agent.models.protocol import Model
@@ -33,10 +44,11 @@ def command_run(arguments: Namespace) -> int:
 
 async def _run(arguments: Namespace) -> int:
     place = place_of_target(arguments.target)
-    settings = settings_of(arguments, place)
     interactive = is_interactive() and not arguments.json
     console = make_console()
     asker = TerminalAsker(console) if interactive else None
+    rules, skipped = await trusted_rules(place, asker, trust=arguments.trust)
+    settings = replace(settings_of(arguments, place), instructions=rules)
 
     async def consent(question: str) -> bool:
         return arguments.yes or (asker is not None and await asker.yes(question))
@@ -54,12 +66,32 @@ async def _run(arguments: Namespace) -> int:
                 await (await conversation.notebook()).cells()
             conversation.model = await connect_model(arguments.model, arguments.base_url, consent=consent)
             announce(conversation, conversation.model)
+            if skipped:
+                conversation.publish(Note(level="info", text=skipped))
             stop = await until_done(conversation, arguments.prompt)
         finally:
             await conversation.close()
     if not arguments.json:
         Renderer(console).line(f"conversation {conversation.id}", "dim")
     return exit_code(conversation, stop)
+
+
+async def trusted_rules(
+    place: Place, asker: TerminalAsker | None, *, trust: bool
+) -> tuple[tuple[tuple[str, str], ...], str]:
+    """(file name, text) of the folder's rules files if the person trusts them, and a sentence if they do not."""
+    workspace = Workspace(place.root)
+    files = find_rules(workspace, place.notebook.parent if place.notebook else place.root)
+    if not files:
+        return (), ""
+    names = ", ".join(file.name for file in files)
+    known = Trust(data_folder() / "trust.json")
+    if not known.holds(place.root, files):
+        question = f"Follow the rules of this folder ({names})? They become part of what the model is told."
+        if not trust and not (asker is not None and await asker.yes(question)):
+            return (), f"{names} not followed: the folder is not trusted. --trust trusts it as it is now."
+        known.give(place.root, files)
+    return tuple((file.name, file.text) for file in files), ""
 
 
 def announce(conversation: Conversation, model: Model) -> None:
