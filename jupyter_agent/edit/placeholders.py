@@ -1,0 +1,228 @@
+"""Recognises lines that stand for code that was left out: `# … rest unchanged`, `// ... existing code ...`, `...`.
+
+Strict on purpose: a comment counts only if it says nothing else. Pure; used by every tool that writes text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+_DOTS = re.compile(r"\.{3,}|…")
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?", re.IGNORECASE)
+_COMMENT = re.compile(
+    r"\s*(?:\{?/\*+|<!--|//+|#+(?!!)|--+|;+|%+|\"\"\"|'''|\(\*|\*(?=\s))\s*(?P<text>.*?)\s*(?:\*+/\}?|--+>|\"\"\"|'''|\*\))?\s*"
+)
+_BRACKETED = re.compile(r"\s*(?:\[(?P<square>.*)\]|\((?P<round>.*)\)|<(?P<angle>[^/].*)>|\{(?P<curly>.*)\})\s*")
+
+_STRONG = frozenset(
+    [
+        "rest",
+        "remainder",
+        "remaining",
+        "existing",
+        "unchanged",
+        "omitted",
+        "elided",
+        "snipped",
+        "truncated",
+        "brevity",
+        "unmodified",
+    ]
+)
+_WEAK = frozenset(
+    [
+        "code",
+        "same",
+        "previous",
+        "original",
+        "other",
+        "others",
+        "more",
+        "before",
+        "above",
+        "implementation",
+        "here",
+        "as",
+        "etc",
+        "snip",
+    ]
+)
+_FILLING = frozenset(
+    [
+        "of",
+        "the",
+        "this",
+        "that",
+        "your",
+        "our",
+        "my",
+        "all",
+        "and",
+        "or",
+        "is",
+        "are",
+        "was",
+        "be",
+        "remain",
+        "remains",
+        "stay",
+        "stays",
+        "keep",
+        "kept",
+        "goes",
+        "go",
+        "continue",
+        "continues",
+        "follows",
+        "for",
+        "in",
+        "from",
+        "to",
+        "with",
+        "rest",
+        "file",
+        "function",
+        "functions",
+        "method",
+        "methods",
+        "class",
+        "classes",
+        "body",
+        "bodies",
+        "logic",
+        "content",
+        "contents",
+        "line",
+        "lines",
+        "import",
+        "imports",
+        "module",
+        "script",
+        "component",
+        "section",
+        "block",
+        "definition",
+        "definitions",
+        "field",
+        "fields",
+        "property",
+        "properties",
+        "test",
+        "tests",
+        "case",
+        "cases",
+        "cell",
+        "notebook",
+        "part",
+        "parts",
+        "stuff",
+        "things",
+        "no",
+        "changes",
+        "change",
+        "not",
+        "shown",
+        "left",
+        "out",
+        "below",
+        "already",
+        "exactly",
+        "just",
+        "untouched",
+        "identical",
+        "similarly",
+        "similar",
+        "way",
+        "how",
+        "it",
+        "were",
+        "been",
+        "has",
+        "have",
+    ]
+)
+_PYTHON = frozenset({"", ".py", ".pyi", ".pyx", ".ipynb"})
+
+
+def is_placeholder_comment(line: str) -> bool:
+    """Whether `line` is nothing but a comment (or a bracketed note) that stands for code."""
+    comment = _COMMENT.fullmatch(line)
+    if comment is not None:
+        return _stands_for_code(comment["text"], note=False)
+    bracketed = _BRACKETED.fullmatch(line)
+    if bracketed is None:
+        return False
+    text = next(group for group in bracketed.groups() if group is not None)
+    return _stands_for_code(text, note=True)
+
+
+def _stands_for_code(text: str, *, note: bool) -> bool:
+    dotted = _DOTS.search(text) is not None
+    words = [word.lower() for word in _WORD.findall(text)]
+    if re.sub(r"[\s\w'.,:;!…()\[\]{}-]+", "", text):
+        return False
+    if not words:
+        return dotted and not note and not re.sub(r"[\s.…()\[\]{}-]+", "", text)
+    if any(word not in _STRONG and word not in _WEAK and word not in _FILLING for word in words):
+        return False
+    strong = sum(word in _STRONG for word in words)
+    if dotted:
+        return strong > 0 or (any(word in _WEAK for word in words) and not note)
+    return not note and strong > 0 and _says_so_in_words(words)
+
+
+def _says_so_in_words(words: Sequence[str]) -> bool:
+    """Without dots it takes a sentence: "rest of the code", "existing code here", "remains unchanged"."""
+    text = " ".join(words)
+    return bool(
+        re.search(r"\b(rest|remainder) of (the|this|your) ", text + " ")
+        or re.search(
+            r"\b(rest|remaining|existing|remainder)\b.*\b(code|implementation|here|unchanged|same|omitted)\b", text
+        )
+        or (re.search(r"\b(unchanged|unmodified|omitted|elided|snipped|truncated)\b", text) and len(words) > 1)
+        or text in ("unchanged", "omitted")
+    )
+
+
+def is_lone_ellipsis(line: str) -> bool:
+    return line.strip() in ("...", "…", "....")
+
+
+def is_elision(line: str) -> bool:
+    """A line that may stand for skipped lines where SEARCH and REPLACE both have it."""
+    return is_lone_ellipsis(line) or (bool(_DOTS.search(line)) and is_placeholder_comment(line))
+
+
+def omission_placeholders(replace: Sequence[str], search: Sequence[str] = (), filename: str | None = None) -> list[int]:
+    """The 0-based numbers of the lines of `replace` that stand for code and that `search` does not have."""
+    known = Counter(line.strip() for line in search)
+    found = []
+    for number, line in enumerate(replace):
+        if is_placeholder_comment(line) or (is_lone_ellipsis(line) and not _is_python_body(replace, number, filename)):
+            if known[line.strip()] > 0:
+                known[line.strip()] -= 1
+            else:
+                found.append(number)
+    return found
+
+
+def _is_python_body(lines: Sequence[str], number: int, filename: str | None) -> bool:
+    """Whether the `...` at `number` is the whole body of a Python block, as in a stub."""
+    if (
+        PurePosixPath((filename or "").replace("\\", "/")).suffix.lower() not in _PYTHON
+        or lines[number].strip() != "..."
+    ):
+        return False
+    depth = _depth(lines[number])
+    before = next((line for line in reversed(lines[:number]) if line.strip()), "")
+    after = next((line for line in lines[number + 1 :] if line.strip()), None)
+    documented = before.rstrip().endswith(('"""', "'''")) and _depth(before) == depth
+    opens = before.split("#")[0].rstrip().endswith(":") and _depth(before) < depth
+    return (opens or documented) and (after is None or _depth(after) < depth)
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
