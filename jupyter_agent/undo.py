@@ -129,4 +129,4 @@ def _operation(conversation: Conversation, item: Reversal) -> Operation:
     if not item.before:
         return Delete((Target(item.cell, item.after),))
     image = json.loads(conversation.checkpoints.load(item.checkpoint))
-    return Restore(item.cell, image["cell"], image.get("after"), item.after or None)
+    return Restore(item.cell, image["cell"], image.get("after"), item.after or None, image.get("moved", False))

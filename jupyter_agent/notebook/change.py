@@ -217,10 +217,7 @@ def _confirm(transaction: Transaction, cells: Sequence[Cell], target: str) -> No
     for cell in transaction.after:
         if cell.id not in transaction.changed:
             continue
-        now = found.get(cell.id)
-        was = old.get(cell.id)
-        text_changed = was is None or (was.type, was.source) != (cell.type, cell.source)
-        if now is None or (text_changed and (now.type, now.source) != (cell.type, cell.source)) or (now.tags != cell.tags and (was is None or was.tags != cell.tags)):
+        if not _landed(old.get(cell.id), cell, found.get(cell.id)):
             wrong.append(cell.id)
     if wrong:
         names = ", ".join(wrong[:10])
@@ -229,6 +226,18 @@ def _confirm(transaction: Transaction, cells: Sequence[Cell], target: str) -> No
             f"{target} was written, but the change is not in it (cells {names}). Somebody else writes it too, or the "
             "storage drops writes: read the notebook again before anything else.",
         )
+
+
+def _landed(was: Cell | None, wanted: Cell, now: Cell | None) -> bool:
+    """Whether what the transaction changed of a cell is there; what it left alone may have changed meanwhile."""
+    if now is None:
+        return False
+    text, tags = (wanted.type, wanted.source), wanted.tags
+    if was is not None and (was.type, was.source) == text and was.tags == tags:
+        return True
+    if (was is None or was.tags != tags) and now.tags != tags:
+        return False
+    return (was is not None and (was.type, was.source) == text) or (now.type, now.source) == text
 
 
 def _stale(transaction: Transaction, cells: Sequence[Cell], target: str) -> Stale:

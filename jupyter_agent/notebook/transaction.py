@@ -37,7 +37,9 @@ from jupyter_agent.notebook.document import (
     Target,
 )
 
-NewId = Callable[[Collection[str]], str]
+NewId = Callable[[Collection[str], str, str], str]
+"""(ids in use, type, source) -> the id of a new cell."""
+
 EditText = Callable[[str, Sequence[tuple[str, str]], str], tuple[str, tuple[str, ...]]]
 """(source, blocks, file name that tells the language) -> (new source, warnings); raises EditRefused."""
 
@@ -64,7 +66,7 @@ def apply(
     cells: Sequence[Cell],
     operations: Sequence[Operation],
     *,
-    make_id: NewId = new_id,
+    make_id: NewId | None = None,
     edit_text: EditText | None = None,
     language: str = "python",
 ) -> Transaction:
@@ -79,7 +81,7 @@ def apply(
     if not operations:
         raise NotebookRefused("op", "no operations were given. Pass at least one, for example an insert.")
     _check_expectations(before, operations)
-    work = _Work(before, make_id, edit_text or edit_source, language)
+    work = _Work(before, make_id or _random_id, edit_text or edit_source, language)
     for number, operation in enumerate(operations, 1):
         try:
             work.apply(operation)
@@ -91,12 +93,16 @@ def apply(
     return _outcome(before, operations, work)
 
 
+def _random_id(taken: Collection[str], cell_type: str, source: str) -> str:
+    return new_id(taken)
+
+
 def edit_source(source: str, blocks: Sequence[tuple[str, str]], filename: str) -> tuple[str, tuple[str, ...]]:
     """Apply search/replace blocks to a cell's source with the edit engine; returns it with each tolerance used."""
-    from jupyter_agent.edit import edit
+    from jupyter_agent.edit import edit_text
 
-    result = edit(source.encode("utf-8", "surrogatepass"), list(blocks), filename=filename)
-    return result.data.decode("utf-8", "surrogatepass"), tuple(str(warning) for warning in result.warnings)
+    edited, result = edit_text(source, blocks, filename=filename)
+    return edited, result.warnings
 
 
 class _Work:
@@ -125,13 +131,13 @@ class _Work:
         place = self.place(cell_id)
         self.cells[place] = replace(self.cells[place], **changes)
 
-    def fresh_id(self, wanted: str | None = None) -> str:
+    def fresh_id(self, cell_type: str, source: str, wanted: str | None = None) -> str:
         if wanted is not None:
             if wanted in {cell.id for cell in self.cells}:
                 raise NotebookRefused("op", f"a cell with id {wanted!r} is there already. Leave the id out.")
             if not is_valid_id(wanted):
                 raise NotebookRefused("op", f"{wanted!r} is not a valid cell id: 1 to 64 letters, digits, - or _.")
-        made = wanted if wanted is not None else self.make_id(self.known)
+        made = wanted if wanted is not None else self.make_id(self.known, cell_type, source)
         self.known.add(made)
         return made
 
@@ -154,7 +160,7 @@ class _Work:
         _check_type(op.type)
         if op.type != "code" and (op.outputs or op.execution_count is not None):
             raise NotebookRefused("op", f"a {op.type} cell has no outputs. Leave them out or insert a code cell.")
-        made = self.fresh_id(op.id)
+        made = self.fresh_id(op.type, normal_source(op.source), op.id)
         cell = Cell(
             id=made,
             index=0,
@@ -200,7 +206,7 @@ class _Work:
         place = self.place(op.target.cell)
         cell = self.cells[place]
         first, *rest = _split_source(cell, op.at)
-        parts = [Cell(self.fresh_id(), 0, cell.type, source) for source in rest]
+        parts = [Cell(self.fresh_id(cell.type, source), 0, cell.type, source) for source in rest]
         self.cells[place : place + 1] = [replace(cell, source=first), *parts]
 
     def merge(self, op: Merge) -> None:
@@ -285,7 +291,7 @@ _NAMES = {
     SetTags: "set_tags",
     Restore: "restore",
 }
-SUFFIXES = {"python": ".ipy", "julia": ".jl", "r": ".R", "R": ".R", "bash": ".sh", "javascript": ".js"}
+SUFFIXES = {"python": ".py", "julia": ".jl", "r": ".R", "R": ".R", "bash": ".sh", "javascript": ".js"}
 """File-name suffix by kernel language: tells the edit engine how to check a code cell."""
 
 
