@@ -101,7 +101,7 @@ class Conversation:
             pause=self.budget.pause,
             asker=self.asker,
             rules=self.settings.rules,
-            answers=list(self.settings.answers),
+            answers=self.settings.answers,
         )
         self.shell.load_state(state.get("shell", {}))
         self.todo[:] = state.get("todo", [])

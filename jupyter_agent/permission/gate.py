@@ -27,7 +27,7 @@ class Gate:
     """Decides effects of one conversation.
 
     `rules` come from the user's settings (and only tighten when they come from a project). `answers` are given in
-    advance (`--allow`) or with "always": they settle asks, and only a deny beats them. `publish` journals an event
+    advance (`--allow`), `remembered` with "always": they settle asks, and only a deny beats them. `publish` journals an event
     before anyone sees it. `asker` is None where nobody can answer: then ask means no. `pause` stops the budget's
     clock while a person thinks (fault f43).
     """
@@ -40,7 +40,8 @@ class Gate:
     pause: Callable[[], AbstractContextManager[None]]
     asker: Asker | None = None
     rules: Sequence[Rule] = ()
-    answers: list[Rule] = field(default_factory=list)
+    answers: Sequence[Rule] = ()
+    remembered: list[Rule] = field(default_factory=list)
     sandboxed: bool = False
     untrusted_read: bool = False
 
@@ -59,9 +60,14 @@ class Gate:
         # An allow rule is an answer too: it settles the mode's ask, never a deny, an ask rule or what always asks.
         loosened: Verdict = "allow" if "allow" in of_rules else by_mode
         decided = strictest([loosened, *(v for v in of_rules if v == "ask"), *([forced[0]] if forced else [])])
-        if decided == "ask" and (answer := next((r for r in self.answers if r.matches(tool, names)), None)):
-            return "allow", f"answered in advance by {answer}", "flag"
+        if decided == "ask" and (answer := self._answer(tool, names, forced=forced is not None)):
+            return "allow", f"answered before by {answer}", "flag"
         return decided, forced[1] if forced and decided == "ask" else reason, "rule" if of_rules else "mode"
+
+    def _answer(self, tool: str, names: Sequence[str], *, forced: bool) -> Rule | None:
+        """The answer that settles an ask. What asks in every mode is not covered by a broad "always"."""
+        remembered = [rule for rule in self.remembered if rule.glob is not None or not forced]
+        return next((rule for rule in (*self.answers, *remembered) if rule.matches(tool, names)), None)
 
     async def allow(self, tool: str, effect: Effect[Any]) -> None:
         """Grant the effect or raise Denied. What was asked, and what was answered, is in the journal."""
@@ -105,7 +111,7 @@ class Gate:
             because = f" Reason: {answer.reason}" if answer.reason else ""
             raise Denied(f"{effect.title} was rejected.{because}", asked=True)
         if answer.decision == "always":
-            self.answers.append(always_rule(tool, effect, self.root))
+            self.remembered.append(always_rule(tool, effect, self.root))
 
 
 def target_names(effect: Effect[Any], root: str) -> list[str]:
