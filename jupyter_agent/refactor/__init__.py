@@ -1,0 +1,1 @@
+"""Refactoring recipes for notebooks and the proof that a notebook still does what it did."""

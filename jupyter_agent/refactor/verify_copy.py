@@ -1,0 +1,151 @@
+"""A copy of a notebook's surroundings to run it in, so that nothing it writes lands among the person's files.
+
+Touches only the temporary folder it makes. Large or many files are linked instead of copied; those linked singly are
+looked at afterwards, and a change is reported.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FILE_LIMIT = 50_000_000
+"""Bytes: a larger file is linked."""
+
+TOTAL_LIMIT = 200_000_000
+"""Bytes copied in all; what comes after is linked. The notebook's own folder comes first, deep folders last."""
+
+COUNT_LIMIT = 2_000
+"""Files copied in all."""
+
+PROJECT_MARKS = (".git", "pyproject.toml", "setup.py")
+LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".ipynb_checkpoints"})
+LINKED = frozenset({"node_modules", ".venv", "venv", "env", ".tox", ".nox", ".mypy_cache"})
+
+
+@dataclass
+class FolderCopy:
+    """`top` stands for the person's `original`, `cwd` for the notebook's folder; `links` holds (size, mtime in ns)."""
+
+    cwd: Path
+    top: Path
+    original: Path
+    links: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    linked_folders: list[Path] = field(default_factory=list)
+    count: int = 0
+    size: int = 0
+
+    def takes(self, size: int) -> bool:
+        return size <= FILE_LIMIT and self.size + size <= TOTAL_LIMIT and self.count < COUNT_LIMIT
+
+    def written_through(self) -> list[Path]:
+        """Files of the person's that changed since they were linked."""
+        return [path for path, before in self.links.items() if _stamp(path) != before]
+
+    def restored(self, text: str) -> str:
+        """`text` with the copy's path replaced by the original's."""
+        return text.replace(str(self.top), str(self.original))
+
+
+@contextmanager
+def folder_copy(folder: Path | None, *, files: Mapping[str, bytes] | None = None) -> Iterator[FolderCopy]:
+    """Copy the project around `folder` (None: an empty folder) and remove the copy at the end.
+
+    The project is the nearest folder above that holds one of `PROJECT_MARKS`, so that `../data` resolves; else it is
+    `folder` itself. `files` (path relative to `folder` → content) are written into the copy. Blocks: use a thread.
+    """
+    with tempfile.TemporaryDirectory(prefix="jupyter-agent-", ignore_cleanup_errors=True) as name:
+        top = Path(os.path.realpath(name))
+        if folder is None:
+            copy = FolderCopy(top, top, Path("notebook"))
+        else:
+            folder = Path(os.path.realpath(folder))
+            project = project_of(folder)
+            target = top / (project.name or "root")
+            copy = FolderCopy(target / folder.relative_to(project), target, project)
+            copy.cwd.mkdir(parents=True)
+            _fill(copy, folder, copy.cwd)
+            if project != folder:
+                _fill(copy, project, target, filled=folder)
+        for path, content in (files or {}).items():
+            place = copy.cwd / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.unlink(missing_ok=True)  # a link here would lead to the person's own file
+            place.write_bytes(content)
+        yield copy
+
+
+def project_of(folder: Path) -> Path:
+    """The folder to copy with a notebook in `folder`; never the home folder or what lies above it."""
+    home = Path(os.path.realpath(Path.home()))
+    for candidate in (folder, *folder.parents):
+        if candidate == home or candidate in home.parents:
+            break
+        if any((candidate / mark).exists() for mark in PROJECT_MARKS):
+            return candidate
+    return folder
+
+
+def _fill(copy: FolderCopy, source: Path, target: Path, *, filled: Path | None = None) -> None:
+    """Mirror `source` into `target`, breadth first; `filled` is a folder below that is there already."""
+    pending = [(source, target)]
+    while pending:
+        here, there = pending.pop(0)
+        try:
+            entries = sorted(os.scandir(here), key=lambda entry: (entry.is_dir(follow_symlinks=False), entry.name))
+        except OSError:
+            continue
+        for entry in entries:
+            path, place = Path(entry.path), there / entry.name
+            if entry.name in LEFT_OUT or path == filled:
+                continue
+            with suppress(OSError):
+                if entry.is_symlink():
+                    _copy_link(path, place, source)
+                elif entry.is_dir(follow_symlinks=False):
+                    if filled is not None and path in filled.parents:
+                        pending.append((path, place))
+                    elif entry.name in LINKED or not copy.takes(0):
+                        copy.linked_folders.append(path)
+                        place.symlink_to(path, target_is_directory=True)
+                    else:
+                        place.mkdir()
+                        pending.append((path, place))
+                elif entry.is_file(follow_symlinks=False):
+                    _copy_file(copy, path, place)
+
+
+def _copy_file(copy: FolderCopy, path: Path, place: Path) -> None:
+    status = path.stat(follow_symlinks=False)
+    if not stat.S_ISREG(status.st_mode):
+        return
+    if copy.takes(status.st_size):
+        copy.count += 1
+        copy.size += status.st_size
+        shutil.copy2(path, place)
+    else:
+        copy.links[path] = (status.st_size, status.st_mtime_ns)
+        place.symlink_to(path)
+
+
+def _copy_link(path: Path, place: Path, source: Path) -> None:
+    """A link that stays inside the copied folder is copied as it is; any other leads to where it led."""
+    target = os.readlink(path)
+    real = Path(os.path.realpath(path))
+    if os.path.isabs(target) or not real.is_relative_to(source):
+        target = str(real)
+    place.symlink_to(target)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
