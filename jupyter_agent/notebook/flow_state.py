@@ -1,0 +1,282 @@
+"""What execution counts say about a notebook's state, and the smallest set of cells to run again. Pure.
+
+Nothing here asks a kernel: a cell counts as run when it has an execution count, and whether its source changed since
+is known only to the caller (`changed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from jupyter_agent.notebook.flow import CellFlow, Graph, walk
+
+HiddenKind = Literal["undefined", "gone", "later", "order", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A cell whose recorded run rests on something the notebook, run from top to bottom, would not give it.
+
+    Kinds: `undefined` — reads a name that no cell binds, and never ran well; `gone` — the same, but it ran without
+    error: a deleted cell or something typed elsewhere bound the name; `later` — only a later cell (`other`) binds it;
+    `order` — cells ran in an order other than the document's, so it saw another value (from `other`); `unknown` — only
+    code that cannot be followed (`other`) can have bound it.
+    """
+
+    cell: str
+    name: str
+    kind: HiddenKind
+    other: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RerunPlan:
+    """Cells to run, in document order. `reasons[id]` says why each.
+
+    `seconds`: sum of the recorded durations; `untimed`: cells without a record. `blocked`: cells of the plan that are
+    tagged not to be run (id → tag): they are asked for. `uncertain`: cells that are in it only because of a
+    possibility (code that cannot be followed, a call that may change its argument).
+    """
+
+    cells: tuple[str, ...]
+    reasons: dict[str, str]
+    seconds: float
+    untimed: tuple[str, ...]
+    blocked: dict[str, str]
+    uncertain: tuple[str, ...]
+
+
+def never_run(graph: Graph) -> tuple[str, ...]:
+    """Non-empty code cells without an execution count."""
+    return tuple(flow.id for flow in graph.cells if _unrun(flow))
+
+
+def repeated_counts(graph: Graph) -> tuple[str, ...]:
+    """Cells whose execution count another cell has too: they ran in different lives of the kernel, order unknown."""
+    seen: dict[int, list[str]] = {}
+    for flow in graph.cells:
+        if flow.cell.execution_count is not None:
+            seen.setdefault(flow.cell.execution_count, []).append(flow.id)
+    return tuple(cell for cells in seen.values() if len(cells) > 1 for cell in cells)
+
+
+def hidden_state(graph: Graph) -> tuple[Hidden, ...]:
+    """Every cell and name whose recorded run does not follow from the cells above it, in document order."""
+    binders = _binders(graph)
+    executed = _in_execution_order(graph)
+    found: list[Hidden] = []
+    unknown_writer: str | None = None
+    for flow in graph.cells:
+        own = flow.names.writes | flow.names.maybe_writes
+        for name in sorted(flow.undefined - (own - flow.names.reads)):
+            found.append(_undefined(flow, name, binders.get(name, []), unknown_writer))
+        if unknown_writer is None:
+            for name in sorted(flow.maybe_undefined):
+                if name not in binders:
+                    message = f"may read {name} in a function it calls or hands on, and no cell binds that"
+                    found.append(Hidden(flow.id, name, "undefined", None, message))
+        if executed is not None and flow.cell.execution_count is not None:
+            found += _out_of_order(graph, flow, executed)
+        if any(each.writes for each in flow.unknown):
+            unknown_writer = flow.id
+    return tuple(found)
+
+
+def order_violations(graph: Graph) -> tuple[Hidden, ...]:
+    """Cells that ran before something they need from above, or after something below changed it."""
+    return tuple(each for each in hidden_state(graph) if each.kind in ("order", "later"))
+
+
+def stale(graph: Graph, changed: Iterable[str] = ()) -> dict[str, str]:
+    """Cells that ran, but whose outputs are no longer what the notebook gives → why. `changed`: ids of cells whose
+    source is not the one that ran."""
+    changed = set(changed)
+    hidden = {each.cell: each.message for each in hidden_state(graph) if each.kind != "undefined"}
+    reasons: dict[str, str] = {}
+    for flow in graph.cells:
+        if flow.cell.execution_count is None:
+            continue
+        if flow.id in changed:
+            reasons[flow.id] = "its source changed since it ran"
+            continue
+        if flow.id in hidden:
+            reasons[flow.id] = hidden[flow.id]
+            continue
+        reason = _stale_above(graph, flow, reasons, changed)
+        if reason:
+            reasons[flow.id] = reason
+    return reasons
+
+
+def _stale_above(graph: Graph, flow: CellFlow, reasons: dict[str, str], changed: set[str]) -> str | None:
+    for edge in graph.edges_into(flow.id):
+        source = graph[edge.source]
+        maybe = "" if edge.certain else "may "
+        if edge.source in reasons or edge.source in changed:
+            return f"{maybe}need{'' if maybe else 's'} {edge.name} from cell {edge.source}, which is stale"
+        if _unrun(source) and source.blocked is None:
+            return f"{maybe}need{'' if maybe else 's'} {edge.name} from cell {edge.source}, which was not run"
+    return None
+
+
+def rerun_plan(graph: Graph, changed: Iterable[str], *, fresh: bool = False, certain_only: bool = False) -> RerunPlan:
+    """The fewest cells whose run, in document order, makes every output true again after `changed` cells changed.
+
+    These are the changed cells, all that depend on them, and whatever has to be run again to give these the state
+    they start from: cells never run that they need, and, where a later cell (or the cell itself) has since changed an
+    object in place or bound the name anew, the cells that made the value, and those that touch it afterwards.
+    `fresh`: the kernel has no state, so everything above that they need belongs to the plan.
+    """
+    wanted = {cell for cell in changed if cell in graph}
+    reasons = dict.fromkeys(wanted, "its source changed")
+    for cell in graph.dependents(wanted, certain_only=certain_only):
+        reasons[cell] = _because(graph, cell, reasons)
+    certain = wanted | set(graph.dependents(wanted, certain_only=True))
+    if not certain_only:
+        _add_after_unknown(graph, reasons)
+    _close(graph, reasons, certain, fresh, certain_only)
+    cells = tuple(flow.id for flow in graph.cells if flow.id in reasons)
+    seconds = {cell: graph[cell].seconds for cell in cells}
+    return RerunPlan(
+        cells,
+        {cell: reasons[cell] for cell in cells},
+        sum(each for each in seconds.values() if each is not None),
+        tuple(cell for cell in cells if seconds[cell] is None),
+        {cell: tag for cell in cells if (tag := graph[cell].blocked) is not None},
+        tuple(cell for cell in cells if cell not in certain),
+    )
+
+
+def _because(graph: Graph, cell: str, reasons: dict[str, str]) -> str:
+    for edge in graph.edges_into(cell):
+        if edge.source in reasons:
+            return f"needs {edge.name} from cell {edge.source}" if edge.certain else (
+                f"may need {edge.name} from cell {edge.source}"
+            )  # fmt: skip
+    return "depends on a changed cell"
+
+
+def _add_after_unknown(graph: Graph, reasons: dict[str, str]) -> None:
+    """A planned cell that may bind any name makes every later cell that reads something suspect; a cell that may read
+    any name needs to run after any planned one."""
+    suspect: str | None = None
+    planned = False
+    for flow in graph.cells:
+        if suspect is not None and (flow.reads or flow.maybe_reads or flow.unknown):
+            reasons.setdefault(flow.id, f"cell {suspect} runs again and may bind any name")
+        if planned and any(each.reads for each in flow.unknown):
+            reasons.setdefault(flow.id, f"may read any name: {next(u.what for u in flow.unknown if u.reads)}")
+        planned = planned or flow.id in reasons
+        if flow.id in reasons and any(each.writes for each in flow.unknown):
+            suspect = flow.id
+
+
+def _close(graph: Graph, reasons: dict[str, str], certain: set[str], fresh: bool, certain_only: bool) -> None:
+    """Add the cells that restore the state which the planned ones start from, until nothing is missing."""
+    touchers = _touchers(graph, certain_only)
+    pending = list(reasons)
+    while pending:
+        flow = graph[pending.pop()]
+        for name, sources in flow.needs.items():
+            if certain_only and not _certainly_needs(graph, flow, name):
+                continue
+            if not (fresh or _lost(graph, flow, name, sources, touchers)):
+                continue
+            # What touches the value below is needed again too: the sources set it back.
+            again = sources if fresh else [*sources, *touchers.get(name, [])]
+            for index in again:
+                other = graph.cells[index]
+                if other.id not in reasons and (index in sources or index >= flow.position):
+                    verb = "makes" if index in sources else "changes"
+                    reasons[other.id] = f"{verb} {name}, which cell {flow.id} starts from"
+                    pending.append(other.id)
+                    if flow.id in certain:
+                        certain.add(other.id)
+
+
+def _certainly_needs(graph: Graph, flow: CellFlow, name: str) -> bool:
+    return any(edge.certain for edge in graph.edges_into(flow.id) if edge.name == name)
+
+
+def _lost(graph: Graph, flow: CellFlow, name: str, sources: tuple[int, ...], touchers: dict[str, list[int]]) -> bool:
+    """Whether the kernel no longer holds `name` as `flow` found it: a source never ran, or it was touched since."""
+    if any(graph.cells[index].cell.execution_count is None for index in sources):
+        return True
+    return any(
+        index >= flow.position and graph.cells[index].cell.execution_count is not None
+        for index in touchers.get(name, ())
+    )
+
+
+def _touchers(graph: Graph, certain_only: bool) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for flow in graph.cells:
+        names = flow.writes | flow.changes | flow.deletes
+        if not certain_only:
+            names = flow.touches
+        for name in names:
+            found.setdefault(name, []).append(flow.position)
+    return found
+
+
+def _binders(graph: Graph) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for flow in graph.cells:
+        for name in flow.writes | flow.maybe_writes:
+            found.setdefault(name, []).append(flow.id)
+    return found
+
+
+def _undefined(flow: CellFlow, name: str, binders: list[str], unknown_writer: str | None) -> Hidden:
+    others = [cell for cell in binders if cell != flow.id]
+    if others:
+        return Hidden(flow.id, name, "later", others[0], f"reads {name}, which only cell {others[0]} below binds")
+    if unknown_writer is not None:
+        message = f"reads {name}, which only cell {unknown_writer} can have bound, and that cannot be followed"
+        return Hidden(flow.id, name, "unknown", unknown_writer, message)
+    if flow.cell.execution_count is not None and not flow.failed:
+        message = f"reads {name}, which no cell binds: it came from a deleted cell or from outside the notebook"
+        return Hidden(flow.id, name, "gone", None, message)
+    return Hidden(flow.id, name, "undefined", None, f"reads {name}, which no cell binds")
+
+
+def _in_execution_order(graph: Graph) -> dict[str, tuple[CellFlow, Graph]] | None:
+    """Each executed cell as it stood in the order in which the cells ran; None where that was the document's order."""
+    executed = [flow for flow in graph.cells if flow.cell.execution_count is not None]
+    counts = [flow.cell.execution_count or 0 for flow in executed]
+    if all(first < second for first, second in pairwise(counts)):
+        return None
+    order = sorted(executed, key=lambda flow: (flow.cell.execution_count or 0, flow.position))
+    original = walk(order, language=graph.language)
+    return {flow.id: (flow, original) for flow in original.cells}
+
+
+def _out_of_order(graph: Graph, flow: CellFlow, executed: dict[str, tuple[CellFlow, Graph]]) -> list[Hidden]:
+    """Names that came from other cells when the cell ran than they would from top to bottom."""
+    then, ran = executed[flow.id]
+    found: list[Hidden] = []
+    for name in sorted(then.reads | then.maybe_reads):
+        had = [ran.cells[index].id for index in then.needs.get(name, ())]
+        expected = [graph.cells[index].id for index in flow.needs.get(name, ())]
+        if not expected or had == expected or (name in flow.undefined):
+            continue
+        extra = [cell for cell in had if cell not in expected]
+        missing = [cell for cell in expected if cell not in had and not _unrun(graph[cell])]
+        if extra:
+            message = f"ran with {name} from cell {extra[-1]}, not from cell {expected[-1]} as the order says"
+            found.append(Hidden(flow.id, name, "order", extra[-1], message))
+        elif missing:
+            message = f"ran before cell {missing[0]}, from which it needs {name}"
+            found.append(Hidden(flow.id, name, "order", missing[0], message))
+        elif [cell for cell in expected if cell in had] != had:
+            message = f"the cells that make {name} ran in another order ({', '.join(had)})"
+            found.append(Hidden(flow.id, name, "order", had[-1], message))
+    return found
+
+
+def _unrun(flow: CellFlow) -> bool:
+    return flow.cell.execution_count is None and bool(flow.cell.source.strip())
