@@ -137,7 +137,8 @@ def is_now(old: str, new: str, rules: Rules) -> bool:
 
 
 def _form(moment: str) -> str:
-    return re.sub(r"[A-Z][a-z]{2}", "Abc", re.sub(r"[ \d]\d|\d", "9", moment))
+    """`moment` with its numbers and names replaced by constants; a day of one digit is padded with a blank."""
+    return re.sub(r"[A-Z][a-z]{2}", "Abc", re.sub(r" *\d+", "9", moment))
 
 
 def _moment(text: str, day: datetime) -> datetime | None:
