@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from jupyter_agent.call import run_call
-from jupyter_agent.check import Check, check_turn, feed_back
+from jupyter_agent.call import new_call_id, run_call
+from jupyter_agent.check import Check, check_turn
 from jupyter_agent.compaction import compact, compact_if_needed
 from jupyter_agent.context import messages, system_prompt, unseen_messages
 from jupyter_agent.errors import AgentError, BudgetExceeded, ModelError, Stopped
-from jupyter_agent.events import Assistant, Delta, Note, Stop, StopReason, Usage, Verified
+from jupyter_agent.events import Assistant, Delta, Note, Stop, StopReason, ToolFinished, Usage, Verified
 from jupyter_agent.models.protocol import Model, Reply
 from jupyter_agent.repetition import Repetition
 from jupyter_agent.summary import changes_of, summary_of
@@ -54,8 +54,7 @@ async def _steps(conversation: Conversation) -> Verified:
             continue
         if not reply.calls and reply.cut is None and reply.stop_reason != "pause_turn":
             check = await check_turn(conversation, check)
-            if check.feedback or unseen_messages(conversation.events, seen):
-                feed_back(conversation, check)
+            if check.again or unseen_messages(conversation.events, seen):
                 continue
             return check.verified
         for call in reply.calls:
@@ -69,7 +68,7 @@ async def _steps(conversation: Conversation) -> Verified:
                 )
             warning = repetition.observe(call.name, call.arguments, str(result.content))
             if warning:
-                feed_back(conversation, "repetition", warning)
+                tell_model(conversation, "repetition", warning)
 
 
 async def ask_model(conversation: Conversation) -> Reply:
@@ -107,6 +106,12 @@ async def ask_model(conversation: Conversation) -> Reply:
     )
     record_usage(conversation, reply, info.context_limit)
     return reply
+
+
+def tell_model(conversation: Conversation, name: str, text: str) -> None:
+    """A remark of the program's own, journalled as the result of a call nobody made: the model reads it next."""
+    call = new_call_id()
+    conversation.publish(ToolFinished(call=call, name=name, content=[{"type": "text", "text": text}], is_error=True))
 
 
 def record_usage(conversation: Conversation, reply: Reply, context_limit: int) -> None:

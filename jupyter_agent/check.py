@@ -1,0 +1,239 @@
+"""The verify step: what a turn changed is checked before "done" is said, as cheaply as the change allows.
+
+Order: the changed cells that were not run since, in the live kernel where runs are accepted; then changed and dependent
+cells in order in a fresh kernel, on a copy, their outputs held against those in the document. A failure goes back to
+the model once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_agent.call import new_call_id, run_call
+from jupyter_agent.effect import Effect
+from jupyter_agent.errors import AgentError, Denied
+from jupyter_agent.events import Json, ToolFinished, ToolStart, Verified
+from jupyter_agent.notebook.flow import analyse, recorded_seconds
+from jupyter_agent.notebook.flow_state import rerun_plan
+from jupyter_agent.refactor.verify_compare import marks, output_difference
+from jupyter_agent.refactor.verify_run import FreshRun, run_fresh
+from jupyter_agent.refactor.verify_text import Rules
+from jupyter_agent.summary import edits_of
+
+if TYPE_CHECKING:
+    from jupyter_agent.conversation import Conversation
+    from jupyter_agent.notebook.document import Cell, Notebook
+
+COST_LIMIT = 300.0
+"""Seconds of recorded running time beyond which cells are not run again unasked: they may take hours."""
+CELL_TIMEOUT = 300.0
+TOOL = "verify_notebook"
+"""The name under which the step stands in the journal and in rules."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """The state of the verify step in a turn. `again`: the model was just told something and has to go on; `told` are
+    the failures it was told of so far."""
+
+    verified: Verified = "none"
+    again: bool = False
+    told: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What checking one target came to, in a sentence; `cells` per cell {id, hash, status}."""
+
+    verified: Verified
+    text: str
+    cells: tuple[Json, ...] = ()
+
+
+async def check_turn(conversation: Conversation, previous: Check) -> Check:
+    """Check everything the turn changed. Never raises but Stopped and CancelledError."""
+    edits = edits_of(conversation.turn_events())
+    if not edits or not conversation.settings.verify:
+        return Check("unproven" if edits else "none", told=previous.told)
+    notebooks = list(dict.fromkeys(change["target"] for change in edits if change["cell"]))
+    findings = [await _check_notebook(conversation, path, edits) for path in notebooks]
+    findings += [_unproven_file(conversation, change["target"]) for change in edits if not change["cell"]]
+    verified = _worst([finding.verified for finding in findings])
+    failures = [finding for finding in findings if finding.verified == "failed" or finding.cells]
+    keys = {hashlib.sha256(finding.text.encode("utf-8", "replace")).hexdigest() for finding in failures}
+    troubled = verified != "proven" and any(_is_trouble(finding) for finding in failures)
+    again = troubled and not keys <= previous.told
+    return Check(verified, again, previous.told | keys)
+
+
+def _is_trouble(finding: Finding) -> bool:
+    return finding.verified != "proven" and any(cell["status"] in ("error", "differs") for cell in finding.cells)
+
+
+def _worst(found: Sequence[Verified]) -> Verified:
+    for verdict in ("failed", "unproven", "proven"):
+        if verdict in found:
+            return verdict
+    return "none"
+
+
+def _unproven_file(conversation: Conversation, target: str) -> Finding:
+    name = conversation.workspace.relative(target)
+    return Finding("unproven", f"{name} changed; no check proves a file by itself.")
+
+
+async def _check_notebook(conversation: Conversation, path: str, edits: Sequence[Json]) -> Finding:
+    """Check one notebook and put the finding into the journal."""
+    changed = {change["cell"]: change["status"] for change in edits if change["target"] == path}
+    try:
+        notebook = await conversation.host.notebook(Path(path))
+        await _run_what_was_not_run(conversation, notebook, path)
+        finding = await _fresh(conversation, notebook, changed)
+    except Denied as error:
+        return Finding("unproven", error.message)
+    except AgentError as error:
+        finding = Finding("unproven", f"The check could not be made: {error.message}")
+    publish_finding(conversation, path, finding)
+    return finding
+
+
+def publish_finding(conversation: Conversation, path: str, finding: Finding) -> None:
+    """The finding as a call of the program's own: the person sees a card, the model the text."""
+    call, name = new_call_id(), conversation.workspace.relative(path)
+    conversation.publish(ToolStart(call=call, name=TOOL, arguments={"path": name}))
+    trouble = _is_trouble(finding)
+    text = f"{finding.verified}: {finding.text}"
+    conversation.publish(
+        ToolFinished(
+            call=call,
+            name=TOOL,
+            content=[{"type": "text", "text": text}],
+            details={"path": name, "verified": finding.verified, "cells": list(finding.cells)},
+            is_error=trouble,
+        )
+    )
+
+
+async def _run_what_was_not_run(conversation: Conversation, notebook: Notebook, path: str) -> None:
+    """Run changed cells, and those that became stale by it, in the live kernel if that runs and runs are accepted."""
+    kernel = await conversation.host.kernel(notebook)
+    if (await kernel.state()).status in ("none", "dead", "unknown") or not _accepted(conversation, "run_cells", path):
+        return
+    cells = await notebook.cells()
+    unrun = conversation.cell_log(path).unrun() & {cell.id for cell in cells if cell.type == "code"}
+    if not unrun:
+        return
+    plan = rerun_plan(analyse(cells, language=kernel.language), unrun)
+    if plan.blocked or plan.seconds > COST_LIMIT:
+        return
+    arguments = {"path": path, "cells": list(plan.cells)}
+    await run_call(conversation, new_call_id(), "run_cells", arguments)
+
+
+def _accepted(conversation: Conversation, tool: str, path: str) -> bool:
+    """Whether code may run in the kernel of `path` without asking anybody."""
+    return conversation.gate.verdict(tool, _execution(path, "", ()))[0] == "allow"
+
+
+def _execution(path: str, title: str, code: Sequence[Cell]) -> Effect[None]:
+    async def granted() -> None:
+        return None
+
+    preview = "\n\n".join(f"# cell {cell.id}\n{cell.source}" for cell in code)
+    return Effect("execute", path, title, preview, granted, payload=preview, details={"where": "kernel"})
+
+
+async def _fresh(conversation: Conversation, notebook: Notebook, changed: dict[str, str]) -> Finding:
+    cells, metadata = await notebook.cells(), await notebook.metadata()
+    graph = analyse(cells, language=_language(metadata))
+    code = [cell for cell in cells if cell.type == "code"]
+    touched = {cell.id for cell in code if cell.id in changed}
+    if "deleted" in changed.values():
+        touched = {cell.id for cell in code}
+    if not touched:
+        return Finding("unproven", "only text cells changed; nothing that runs depends on them.")
+    plan = rerun_plan(graph, touched, fresh=True)
+    if plan.blocked:
+        names = ", ".join(f"{cell} ({tag})" for cell, tag in plan.blocked.items())
+        return Finding("unproven", f"cells are tagged not to be run: {names}.")
+    seconds = sum(recorded_seconds(cell.metadata) or 0.0 for cell in code)
+    if seconds > COST_LIMIT:
+        return Finding("unproven", f"its cells took {seconds:.0f} s when they last ran; that is not repeated unasked.")
+    await _ask_to_run(conversation, notebook, code)
+    dependents = [*graph.dependents(touched)]
+    scope = [cell.id for cell in code if cell.id in touched or cell.id in dependents]
+    run = await _run(notebook, cells, metadata, None)
+    failure = run.failure
+    if failure is not None and failure[0] not in plan.cells:
+        # Something the change has nothing to do with fails: what it has to do with can still be shown to run.
+        run = await _run(notebook, cells, metadata, set(plan.cells))
+    return await _judge(conversation, notebook, cells, metadata, scope, run)
+
+
+async def _ask_to_run(conversation: Conversation, notebook: Notebook, code: Sequence[Cell]) -> None:
+    """Ask for the run in a fresh kernel. Raises Denied, without counting as a refused ask where nobody is there."""
+    effect = _execution(notebook.path or "", f"Verify: run {len(code)} cells in a fresh kernel, on a copy", code)
+    if conversation.gate.verdict(TOOL, effect)[0] == "ask" and conversation.gate.asker is None:
+        raise Denied("running cells was not accepted, so nothing was proved.")
+    await conversation.gate.allow(TOOL, effect)
+    await effect.commit()
+
+
+async def _run(notebook: Notebook, cells: Sequence[Cell], metadata: Any, only: set[str] | None) -> FreshRun:
+    path = Path(notebook.path) if notebook.path else None
+    return await run_fresh(cells, metadata, path=path, only=only, timeout=CELL_TIMEOUT)
+
+
+async def _judge(
+    conversation: Conversation,
+    notebook: Notebook,
+    cells: Sequence[Cell],
+    metadata: Any,
+    scope: Sequence[str],
+    run: FreshRun,
+) -> Finding:
+    by_id = {cell.id: cell for cell in cells}
+    if run.failure is not None:
+        cell, stopped = run.failure
+        status = {"cells": ({"id": cell, "hash": by_id[cell].hash, "status": "error"},)}
+        if stopped.needs or stopped.status == "timeout":
+            return Finding("unproven", f"cell {cell} did not run to its end in a fresh kernel: {stopped.reason}")
+        return Finding("failed", f"cell {cell} fails in a fresh kernel: {stopped.reason}", **status)
+    missed = [cell for cell in scope if run.cells[cell].status != "ok"]
+    if missed:
+        reason = run.cells[missed[0]].reason
+        return Finding("unproven", f"cell {missed[0]} was not run: {reason}")
+    log = conversation.cell_log(notebook.path)
+    seen = [by_id[cell] for cell in scope if log.ran.get(cell) == by_id[cell].hash and marks(by_id[cell]).compared]
+    different = _differences(seen, run)
+    if different:
+        again = await _run(notebook, cells, metadata, {cell for cell, _ in run.cells.items()})
+        different = {cell: text for cell, text in different.items() if _repeats(cell, run, again)}
+    ran = tuple({"id": cell, "hash": by_id[cell].hash, "status": "ok"} for cell in scope)
+    if different:
+        cell, text = next(iter(different.items()))
+        reason = f"cell {cell} shows something else than in a fresh kernel, so it rests on hidden state:\n{text}"
+        return Finding("unproven", reason, ({"id": cell, "hash": by_id[cell].hash, "status": "differs"},))
+    return Finding("proven", f"{len(ran)} changed and dependent cells ran in order in a fresh kernel.", ran)
+
+
+def _differences(seen: Sequence[Cell], run: FreshRun) -> dict[str, str]:
+    rules = Rules(clock=(run.began, run.ended))
+    found = {cell.id: output_difference(cell.outputs, run.cells[cell.id].outputs, rules) for cell in seen}
+    return {cell: text for cell, text in found.items() if text}
+
+
+def _repeats(cell: str, run: FreshRun, again: FreshRun) -> bool:
+    """Whether two fresh runs gave the same, so that a difference from the document means something."""
+    rules = Rules(clock=(run.began, again.ended))
+    return not output_difference(run.cells[cell].outputs, again.cells[cell].outputs, rules)
+
+
+def _language(metadata: Any) -> str:
+    info = metadata.get("language_info")
+    spec = metadata.get("kernelspec")
+    return str((info or {}).get("name") or (spec or {}).get("language") or "python")
