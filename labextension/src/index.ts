@@ -1,10 +1,8 @@
-import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { cellsPlugin } from './plugins/cells';
+import { panelPlugin } from './plugins/panel';
 
-const plugin: JupyterFrontEndPlugin<void> = {
-  id: 'jupyter-agent-live:panel',
-  autoStart: true,
-  activate: (app: JupyterFrontEnd) => {
-    console.log(app.name);
-  }
-};
-export default plugin;
+export { IAgentPanel } from './tokens';
+
+const plugins: JupyterFrontEndPlugin<unknown>[] = [panelPlugin, cellsPlugin];
+export default plugins;

@@ -138,7 +138,10 @@ export interface IStatus {
   mode: Mode;
   model: string;
   title: string;
+  /** The conversation's notebook as the contents manager names it, or "". */
   notebook: string;
+  /** The server's root folder on its machine, to which the contents manager's paths are relative. */
+  root: string;
   /** The page's requests that are pending: questions of the agent to the person. */
   question: { id: string; text: string; choices: string[] } | null;
 }
@@ -158,7 +161,8 @@ export type ClientMessage =
   | { type: 'stop' }
   | { type: 'mode'; mode: Mode }
   | { type: 'model'; model: string }
-  | { type: 'undo'; turn: number }
+  /** Take back what a turn changed; with `later`, the turns after it too. */
+  | { type: 'undo'; turn: number; later: boolean }
   | { type: 'revert'; target: string; cell: string; turn: number };
 
 export interface IConversationEntry {

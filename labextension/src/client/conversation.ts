@@ -1,0 +1,191 @@
+/** One conversation as this page holds it: the folded events, what was sent and not yet confirmed, and the connection. */
+
+import { UUID } from '@lumino/coreutils';
+import { Signal } from '@lumino/signaling';
+import type { AgentEvent, ClientMessage, Decision, IAttachment, IStatus, Mode, ServerMessage } from '../protocol';
+import { EMPTY, IApprovalState, isOpen, IViewState, reduce, withoutStreaming } from '../view/state';
+import type { Api } from './api';
+import { Link, Socket } from './socket';
+
+/** This page, as the server tells pages apart. */
+export const CLIENT = UUID.uuid4();
+
+export interface ISending {
+  id: string;
+  text: string;
+  attachments: IAttachment[];
+}
+
+/** A snapshot for drawing; a new object whenever something changed. */
+export interface ISnapshot {
+  view: IViewState;
+  status: IStatus | null;
+  link: Link;
+  /** Why the connection is lost for good, or what was declined last; a sentence, or empty. */
+  problem: string;
+  /** Messages that the server has not confirmed, in order. */
+  sending: readonly ISending[];
+  running: boolean;
+}
+
+export class Conversation {
+  constructor(
+    readonly id: string,
+    private readonly api: Api
+  ) {
+    this.socket = new Socket(api.settings, `jupyter-agent/conversations/${encodeURIComponent(id)}/events`, {
+      hello: () => this.hello(),
+      message: message => this.received(message as ServerMessage),
+      link: (link, because) => this.linked(link, because),
+      diagnose: () => this.api.diagnose(id)
+    });
+  }
+
+  /** Emitted at most once a frame. */
+  readonly changed = new Signal<this, void>(this);
+
+  get snapshot(): ISnapshot {
+    return this.current;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.changed.connect(listener);
+    return () => {
+      this.changed.disconnect(listener);
+    };
+  };
+
+  readonly getSnapshot = (): ISnapshot => this.current;
+
+  /** Sends a message, now or as soon as there is a connection; the server takes each `id` once. */
+  send(text: string, attachments: IAttachment[]): void {
+    const sending: ISending = { id: UUID.uuid4(), text, attachments };
+    this.update({ sending: [...this.current.sending, sending], problem: '' });
+    this.socket.send({ type: 'user', ...sending } satisfies ClientMessage);
+  }
+
+  answer(approval: IApprovalState, decision: Decision, reason = ''): void {
+    const { id, digest } = approval.request;
+    this.tell({ type: 'approval', id, digest, decision, reason });
+  }
+
+  answerQuestion(id: string, text: string): void {
+    this.tell({ type: 'answer', id, text });
+  }
+
+  stop(): void {
+    this.tell({ type: 'stop' });
+  }
+
+  setMode(mode: Mode): void {
+    this.tell({ type: 'mode', mode });
+  }
+
+  setModel(model: string): void {
+    this.tell({ type: 'model', model });
+  }
+
+  /** Take back what turn `turn` changed; with `later`, the turns after it too. */
+  undo(turn: number, later: boolean): void {
+    this.tell({ type: 'undo', turn, later });
+  }
+
+  /** Take back one cell or file of a turn. */
+  revert(turn: number, target: string, cell: string): void {
+    this.tell({ type: 'revert', turn, target, cell });
+  }
+
+  retry(): void {
+    this.socket.retry();
+  }
+
+  clearProblem(): void {
+    this.update({ problem: '' });
+  }
+
+  dispose(): void {
+    window.clearTimeout(this.timer);
+    cancelAnimationFrame(this.frame);
+    this.socket.dispose();
+    Signal.clearData(this);
+  }
+
+  private hello(): ClientMessage {
+    this.flush();
+    this.update({ view: withoutStreaming(this.current.view) });
+    return { after: this.current.view.seq, client: CLIENT };
+  }
+
+  private linked(link: Link, because: string): void {
+    this.update({ link, problem: because || (link === 'open' ? '' : this.current.problem) });
+    if (link === 'open') {
+      for (const sending of this.current.sending) {
+        this.socket.send({ type: 'user', ...sending } satisfies ClientMessage);
+      }
+    }
+  }
+
+  private tell(message: ClientMessage): void {
+    if (!this.socket.send(message)) {
+      this.update({ problem: 'There is no connection to the server at the moment. Try again when it is back.' });
+    }
+  }
+
+  private received(message: ServerMessage): void {
+    this.queue.push(message);
+    if (this.queue.length === 1) {
+      if (document.hidden) {
+        // No frames are drawn in a hidden page, yet it must not fall behind without bound.
+        this.timer = window.setTimeout(() => this.flush(), 250);
+      } else {
+        this.frame = requestAnimationFrame(() => this.flush());
+        this.timer = window.setTimeout(() => this.flush(), 500);
+      }
+    }
+  }
+
+  private flush(): void {
+    window.clearTimeout(this.timer);
+    cancelAnimationFrame(this.frame);
+    const queue = this.queue;
+    this.queue = [];
+    if (queue.length === 0) {
+      return;
+    }
+    let { view, status, problem, sending } = this.current;
+    for (const message of queue) {
+      if (message.type === 'status') {
+        status = message;
+      } else if (message.type === 'problem') {
+        problem = message.text;
+        sending = message.id ? sending.filter(entry => entry.id !== message.id) : sending;
+      } else {
+        view = reduce(view, message satisfies AgentEvent);
+        if (message.type === 'user') {
+          sending = sending.filter(entry => entry.id !== message.id);
+        }
+      }
+    }
+    this.update({ view, status, problem, sending });
+  }
+
+  private update(changes: Partial<ISnapshot>): void {
+    const next = { ...this.current, ...changes };
+    next.running = next.status ? next.status.running : isOpen(next.view);
+    this.current = next;
+    this.changed.emit();
+  }
+
+  private readonly socket: Socket;
+  private current: ISnapshot = {
+    view: EMPTY,
+    status: null,
+    link: 'connecting',
+    problem: '',
+    sending: [],
+    running: false
+  };
+  private queue: ServerMessage[] = [];
+  private frame = 0;
+  private timer = 0;
+}
