@@ -103,7 +103,7 @@ class Conversation:
             rules=self.settings.rules,
             answers=self.settings.answers,
         )
-        self.shell.load_state(state.get("shell", {}))
+        self.shell.restore(state.get("shell", {}))
         self.todo[:] = state.get("todo", [])
         for warning in self.journal.warnings:
             self.publish(Note(level="warning", text=warning))
@@ -299,7 +299,7 @@ class Conversation:
     def save_state(self) -> None:
         """Write `state.json`; a full disk is not an error here."""
         ledger = self.workspace.ledger
-        state = {"ledger": ledger.to_json() if ledger else {}, "shell": self.shell.state(), "todo": self.todo}
+        state = {"ledger": ledger.to_json() if ledger else {}, "shell": self.shell.to_json(), "todo": self.todo}
         path = self.journal.folder / "state.json"
         with contextlib.suppress(OSError):
             temporary = path.with_suffix(".new")
@@ -312,7 +312,9 @@ class Conversation:
         await self.stop()
         self.save_state()
         await self.host.close()
-        if not keep_background:
+        if keep_background:
+            self.shell.detach()
+        else:
             await self.shell.close()
         if self.model is not None:
             await self.model.close()

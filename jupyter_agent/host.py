@@ -44,7 +44,7 @@ class LocalHost:
         from jupyter_agent.notebook import open_notebook
 
         if path not in self._notebooks:
-            self._notebooks[path] = await open_notebook(path)
+            self._notebooks[path] = await open_notebook(path, root=self._root)
         return self._notebooks[path]
 
     async def kernel(self, notebook: Notebook | None) -> Kernel:

@@ -14,9 +14,9 @@ from jupyter_agent.cli.main import DONE, FAILED
 from jupyter_agent.cli.opening import Place, open_conversation, open_journal
 from jupyter_agent.cli.render import Renderer, make_console, print_json
 from jupyter_agent.cli.run import exit_code, until_done
+from jupyter_agent.connecting import connect
 from jupyter_agent.conversation import Settings
 from jupyter_agent.errors import UsageError
-from jupyter_agent.models import connect_model
 from jupyter_agent.notebook.document import Cell
 
 NOTEBOOK = "kepler.ipynb"
@@ -51,7 +51,7 @@ async def _demo(arguments: Namespace, folder: Path) -> int:
             conversation = open_conversation(journal, settings, Budget(Limits(turns=50)))
             conversation.subscribe(print_json if arguments.json else renderer)
             try:
-                conversation.model = await connect_model("recorded", server.url, api_key="demo")
+                await connect(conversation, model="recorded", base_url=server.url, environment={})
                 stop = await until_done(conversation, PROMPT)
                 cells = await (await conversation.notebook()).cells()
             finally:

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from jupyter_agent.cli.main import DONE
 from jupyter_agent.errors import ModelError
 from jupyter_agent.events import Json
-from jupyter_agent.models import find_endpoint
+from jupyter_agent.models.resolve import resolve
 from jupyter_agent.storage import conversations_folder
 
 PACKAGES = (
@@ -73,7 +73,7 @@ def _search() -> str:
 
 async def _model() -> str:
     try:
-        endpoint = await find_endpoint()
+        endpoint = (await resolve()).endpoint
     except ModelError as error:
         return error.message
     return f"{endpoint.model} at {endpoint.host} ({endpoint.source})"

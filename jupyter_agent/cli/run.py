@@ -7,7 +7,6 @@ import contextlib
 import signal
 from argparse import Namespace
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jupyter_agent.budget import Budget, Limits
 from jupyter_agent.cli.ask import TerminalAsker
@@ -21,16 +20,13 @@ from jupyter_agent.cli.opening import (
     settings_of,
 )
 from jupyter_agent.cli.render import Renderer, make_console, print_json
+from jupyter_agent.connecting import connect
 from jupyter_agent.conversation import Conversation
 from jupyter_agent.errors import UsageError
 from jupyter_agent.events import Note, Stop
-from jupyter_agent.models import connect_model, first_use_notice
 from jupyter_agent.storage import data_folder
 from jupyter_agent.trust import Trust, find_rules
 from jupyter_agent.workspace import Workspace
-
-if TYPE_CHECKING:
-    from jupyter_agent.models.protocol import Model
 
 DEFAULT_TURNS = 50
 """Model replies of one `run` unless --max-turns says otherwise: a bound for unattended use."""
@@ -50,7 +46,7 @@ async def _run(arguments: Namespace) -> int:
     rules, skipped = await trusted_rules(place, asker, trust=arguments.trust)
     settings = replace(settings_of(arguments, place), instructions=rules)
 
-    async def consent(question: str) -> bool:
+    async def agree(question: str) -> bool:
         return arguments.yes or (asker is not None and await asker.yes(question))
 
     journal = open_journal(arguments.resume, must_exist=arguments.resume is not None)
@@ -64,8 +60,7 @@ async def _run(arguments: Namespace) -> int:
             if settings.notebook is not None:
                 # A notebook that cannot be read, or that a server holds, is refused before a model hears of it.
                 await (await conversation.notebook()).cells()
-            conversation.model = await connect_model(arguments.model, arguments.base_url, consent=consent)
-            announce(conversation, conversation.model)
+            await connect(conversation, model=arguments.model, base_url=arguments.base_url, ask=agree)
             if skipped:
                 conversation.publish(Note(level="info", text=skipped))
             stop = await until_done(conversation, arguments.prompt)
@@ -92,13 +87,6 @@ async def trusted_rules(
             return (), f"{names} not followed: the folder is not trusted. --trust trusts it as it is now."
         known.give(place.root, files)
     return tuple((file.name, file.text) for file in files), ""
-
-
-def announce(conversation: Conversation, model: Model) -> None:
-    """Say once per host what leaves the machine, and what a money limit means where no price is known."""
-    for text in (first_use_notice(model.endpoint), conversation.budget.notice(model.endpoint.model)):
-        if text:
-            conversation.publish(Note(level="info", text=text))
 
 
 async def until_done(conversation: Conversation, prompt: str) -> Stop | None:

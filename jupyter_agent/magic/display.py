@@ -1,7 +1,7 @@
 """A conversation's events as outputs of the magic's own cell: Markdown, folded tool calls, images, a closing line.
 
-Every output also has a plain text form, and nothing in it is active: text of the model is Markdown with raw HTML and
-remote images taken out, the rest is escaped HTML, so the saved notebook shows what the live one showed.
+Every output also has a plain text form, and nothing in it is active: the model's Markdown is rendered without raw HTML
+and images, the rest is escaped, so the saved notebook shows what the live one showed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from jupyter_agent.events import (
     ToolStart,
     Usage,
 )
-from jupyter_agent.magic.markdown import inert_markdown
+from jupyter_agent.magic.markdown import inert_html
 from jupyter_agent.text import clip, visible
 
 Publish = Callable[..., None]
@@ -190,7 +190,7 @@ class _CallCard:
 
 
 def markdown_bundle(text: str) -> Json:
-    return {"text/markdown": inert_markdown(text), "text/plain": visible(text.strip())}
+    return {"text/html": inert_html(text), "text/plain": visible(text.strip())}
 
 
 def approval_bundle(event: ApprovalRequest) -> Json:

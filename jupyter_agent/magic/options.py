@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,14 +89,10 @@ def _options(line: str) -> tuple[dict[str, Any], str]:
 
 def _word(text: str) -> tuple[str, str]:
     """The first word, quoted if it has blanks, and the rest."""
-    lexer = shlex.shlex(text, posix=True)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        word = lexer.get_token() or ""
-    except ValueError:
-        raise UsageError("A quotation mark is not closed.") from None
-    return word, lexer.instream.read() if word else ""
+    match = re.match(r"""\s*(?:"([^"]*)"|'([^']*)'|(\S+))(?=\s|$)""", text)
+    if match is None:
+        raise UsageError("A quotation mark is not closed." if text.strip() else "An option lacks its value.")
+    return next(group for group in match.groups() if group is not None), text[match.end() :]
 
 
 def _value(name: str, text: str) -> Any:
