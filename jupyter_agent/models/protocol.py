@@ -28,10 +28,13 @@ class TokenCount:
 
 @dataclass(frozen=True)
 class Reply:
-    """A complete reply. `raw` are the content blocks as JSON exactly as to be sent back; `stop_reason` is the API's.
+    """A complete reply. `raw` are the content blocks as JSON, ready to be sent back; it may be empty.
 
-    A reply cut by max_tokens has no `calls` for a tool call that was cut: it is never executed (`cut` names the tool).
-    `text_calls` says that the calls were parsed out of text, so their results go back as user text.
+    `stop_reason` is the API's; after `model_context_window_exceeded` the history must be compacted before the next
+    call. `model` is the id that was asked for, as in `ModelInfo.id`. A tool call cut short by the output limit is
+    never executed: `cut` names its tool, and neither `calls` nor `raw` hold it. `text_calls` says that the calls were
+    parsed out of text, so their results go back as user text. `wasted` are the tokens of attempts that broke in the
+    middle before this reply came: they cost, but say nothing about the context.
     """
 
     text: str
@@ -43,23 +46,28 @@ class Reply:
     usage: TokenCount
     cut: str | None = None
     text_calls: bool = False
+    wasted: TokenCount = TokenCount(0, 0)
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """Limits asked from the server, or conservative defaults (`asked=False`) where it cannot say."""
+    """Limits asked from the server, or conservative defaults (`asked=False`) where it cannot say.
+
+    `images`: whether it looks at images; without, the request carries a placeholder in their place.
+    """
 
     id: str
     context_limit: int
     max_output: int
     thinking: Literal["adaptive", "none"] = "none"
     asked: bool = False
+    images: bool = True
 
 
 @dataclass(frozen=True)
 class Endpoint:
     """Where a model answers. `host` is shown in the first-use notice; `local` means loopback; `anthropic` a first-party
-    endpoint, on which tool calls never come as text. `source` says how it was resolved."""
+    endpoint, on which tool calls never come as text. `source` says how it was resolved. `headers` hold no secret."""
 
     base_url: str
     host: str

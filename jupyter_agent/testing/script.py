@@ -153,7 +153,7 @@ def load(source: str | Iterable[Mapping[str, Any]]) -> Script:
             server.update(item["server"])
             continue
         _known(item, REPLY_KEYS, number)
-        if set(item) <= {"comment"}:
+        if set(item) == {"comment"}:
             continue
         _check_fault(item.get("fault"), number)
         repeat = item.get("repeat", 1)

@@ -49,7 +49,7 @@ def _messages(request: Json) -> Iterator[str]:
     messages = request.get("messages") or []
     if messages and messages[0].get("role") != "user":
         yield "messages: first message must use the user role"
-    if messages and messages[-1].get("role") == "assistant":
+    if messages and messages[-1].get("role") == "assistant" and not _paused(messages[-1]):
         yield "This model does not support assistant message prefill"
     pending: set[str] = set()
     for index, message in enumerate(messages):
@@ -70,6 +70,12 @@ def _messages(request: Json) -> Iterator[str]:
             pending = {b.get("id", "") for b in blocks if b.get("type") == "tool_use"}
     if pending and messages[-1].get("role") == "assistant":
         yield f"`tool_use` ids were found without `tool_result` blocks: {sorted(pending)}"
+
+
+def _paused(message: Json) -> bool:
+    """Whether this is the reply of a `pause_turn`, which is continued by sending it back as it is."""
+    blocks = message.get("content")
+    return isinstance(blocks, list) and any(block.get("type") == "server_tool_use" for block in blocks)
 
 
 def _content(index: int, message: Json) -> Iterator[str]:
