@@ -217,7 +217,8 @@ _NEEDS: tuple[tuple[str, re.Pattern[str]], ...] = (
         "credentials",
         re.compile(
             r"^(NoCredentialsError|DefaultCredentialsError|AuthenticationError|GoogleAuthError|PartialCredentialsError)\b"
-            r"|\bHTTP Error 40[13]\b|\b40[13] Client Error\b|^\w*: .*\b(api[_ ]key|access token|credentials)\b",
+            r"|\bHTTP Error 40[13]\b|\b40[13] Client Error\b"
+            r"|^(?!KeyError)\w+: .*\b(api[_ ]key|access token|credentials)\b",
             re.IGNORECASE,
         ),
     ),
