@@ -210,9 +210,10 @@ class _State:
         deferred = {**self.deferred, **names.deferred} if names.deferred else self.deferred
         calls = Calls(imports, deferred)
         run, called = self._functions_run(names)
-        later = frozenset(name for function in run.values() for name in function.reads) - BUILTINS
-        now = frozenset(name for each in called for name in run[each].reads) - BUILTINS
-        reads = names.reads | (now - names.writes - names.maybe_writes)
+        builtins = BUILTINS - self.touches.keys()
+        later = frozenset(name for function in run.values() for name in function.reads) - builtins
+        now = frozenset(name for each in called for name in run[each].reads) - builtins
+        reads = names.reads | (names.builtin_reads - builtins) | (now - names.writes - names.maybe_writes)
         maybe_reads = (names.maybe_reads | later) - reads
         changes, maybe_changes, effects = set(names.changes), set[str](), list(names.effects)
         sites = [(call, frozenset[str]()) for call in names.calls]
@@ -258,7 +259,7 @@ class _State:
         """Functions and classes of earlier cells whose code may run in this cell, by way of the names it reads; and
         the names of those functions that it calls itself (or that these call)."""
         found: dict[str, Deferred] = {}
-        pending = [*names.reads, *names.maybe_reads]
+        pending = [*names.reads, *names.maybe_reads, *(names.builtin_reads & self.touches.keys())]
         seen: set[str] = set()
         while pending:
             name = pending.pop()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from jupyter_agent.notebook import flow_scope as scope
 from jupyter_agent.notebook.flow_names import CallSite, Deferred
 from jupyter_agent.notebook.flow_source import Unknown
 
@@ -74,8 +73,7 @@ def shared(value: ast.AST, element: bool) -> dict[str, bool]:
     if isinstance(value, ast.Name):
         return {value.id: not element}
     if isinstance(value, ast.Attribute | ast.Subscript | ast.Starred | ast.Await):
-        name = scope.root_name(value)
-        return {name: False} if name else {}
+        return dict.fromkeys(shared(value.value, True), False)
     parts: list[ast.AST] = []
     if isinstance(value, ast.Tuple | ast.List | ast.Set):
         parts = list(value.elts)
@@ -99,6 +97,8 @@ def _holds_arguments(call: ast.Call, element: bool) -> bool:
     an element) methods of an object: `for k, v in d.items()`."""
     function = call.func
     name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+    if name in ("DataFrame", "Series", "Counter", "Path"):
+        return False  # These copy what they are given.
     if name[:1].isupper() or name in ("zip", "enumerate", "reversed", "iter", "map", "filter", "partial", "cast"):
         return True
     return element and name in ("items", "values", "ravel", "flatten", "parameters", "flat", "children", "modules")

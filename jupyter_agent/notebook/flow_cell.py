@@ -20,7 +20,7 @@ def scan(source: PythonSource) -> Names:
         if source.error is not None:
             unknown = (*unknown, Unknown(source.error_line or 1, f"syntax error: {source.error}", True, True))
         effects = tuple(dict.fromkeys(magic.name for magic in source.magics))
-        return Names(source.reads, source.soft_reads, source.writes, unknown=unknown, effects=effects)
+        return Names(source.reads, source.soft_reads, writes=source.writes, unknown=unknown, effects=effects)
     visitor = Scan(source.local_lines)
     for name in sorted(source.reads):
         visitor.load(name, 1)
@@ -43,6 +43,7 @@ def _names(visitor: Scan, source: PythonSource) -> Names:
     return Names(
         reads=frozenset(visitor.reads),
         maybe_reads=frozenset(visitor.maybe_reads - visitor.reads) | source.soft_reads,
+        builtin_reads=frozenset(visitor.builtin_reads),
         writes=writes | source.writes,
         maybe_writes=maybe - source.writes,
         deletes=deletes,

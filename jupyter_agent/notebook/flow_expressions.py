@@ -24,6 +24,7 @@ class Expressions:
     def __init__(self, local_lines: frozenset[int] = frozenset()) -> None:
         self.reads: set[str] = set()
         self.maybe_reads: set[str] = set()
+        self.builtin_reads: set[str] = set()
         self.bound: set[str] = set()
         self.defined: set[str] | None = set()
         self.deleted: set[str] = set()
@@ -63,6 +64,8 @@ class Expressions:
             self._expand(name, line, called)
         elif name not in BUILTINS or name in self.deleted:
             self.reads.add(name)
+        else:
+            self.builtin_reads.add(name)
 
     def _expand(self, name: str, line: int, called: bool) -> None:
         """A function of this very cell is called (or handed on): what its body reads may be read now."""
@@ -80,6 +83,7 @@ class Expressions:
         defined = self.defined if self.defined is not None else self.bound
         for name in body.reads - defined:
             if name in BUILTINS and name not in self.deleted:
+                self.builtin_reads.add(name)
                 continue
             self.lines.setdefault(name, line)
             (self.reads if certain and name not in self.bound else self.maybe_reads).add(name)

@@ -50,14 +50,15 @@ class Deferred:
 class Names:
     """One cell. `reads` need a value from before the cell; `maybe_reads` only on some paths, or only if defined.
 
-    `writes` are bound whenever the cell completes, `maybe_writes` perhaps. `changes` holds names whose object is
-    changed by statements (items, attributes, augmented assignment). `aliases[n]`: names that n may share its object
-    with; the bool is true for a plain `n = m`. `carries[n]`: names whose functions n may call later. `imports[n]`:
-    the dotted thing that n was imported as. `stars`: modules imported by `*`.
+    `writes` are bound whenever the cell completes, `maybe_writes` perhaps. `builtin_reads` are builtins read, which
+    another cell may have bound anew. `changes` holds names whose object is changed by statements (items, attributes,
+    augmented assignment). `aliases[n]`: names that n may share its object with; true for a plain `n = m`.
+    `carries[n]`: names whose functions n may call later. `imports[n]`: the dotted thing that n was imported as.
     """
 
     reads: frozenset[str] = frozenset()
     maybe_reads: frozenset[str] = frozenset()
+    builtin_reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
     maybe_writes: frozenset[str] = frozenset()
     deletes: frozenset[str] = frozenset()

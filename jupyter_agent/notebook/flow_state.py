@@ -6,7 +6,7 @@ is known only to the caller (`changed`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -123,16 +123,20 @@ def _stale_above(graph: Graph, flow: CellFlow, reasons: dict[str, str], changed:
     return None
 
 
-def rerun_plan(graph: Graph, changed: Iterable[str], *, fresh: bool = False, certain_only: bool = False) -> RerunPlan:
+def rerun_plan(
+    graph: Graph, changed: Iterable[str] | Mapping[str, str], *, fresh: bool = False, certain_only: bool = False
+) -> RerunPlan:
     """The fewest cells whose run, in document order, makes every output true again after `changed` cells changed.
 
     These are the changed cells, all that depend on them, and whatever has to be run again to give these the state
     they start from: cells never run that they need, and, where a later cell (or the cell itself) has since changed an
     object in place or bound the name anew, the cells that made the value, and those that touch it afterwards.
-    `fresh`: the kernel has no state, so everything above that they need belongs to the plan.
+    `fresh`: the kernel has no state, so everything above that they need belongs to the plan. A mapping gives the
+    reason for each cell where it is another than a changed source.
     """
     wanted = {cell for cell in changed if cell in graph}
-    reasons = dict.fromkeys(wanted, "its source changed")
+    given = changed if isinstance(changed, Mapping) else {}
+    reasons = {cell: given.get(cell, "its source changed") for cell in wanted}
     for cell in graph.dependents(wanted, certain_only=certain_only):
         reasons[cell] = _because(graph, cell, reasons)
     certain = wanted | set(graph.dependents(wanted, certain_only=True))
@@ -176,26 +180,44 @@ def _add_after_unknown(graph: Graph, reasons: dict[str, str]) -> None:
 
 
 def _close(graph: Graph, reasons: dict[str, str], certain: set[str], fresh: bool, certain_only: bool) -> None:
-    """Add the cells that restore the state which the planned ones start from, until nothing is missing."""
+    """Add the cells that restore the state which the planned ones start from and that they leave behind."""
     touchers = _touchers(graph, certain_only)
     pending = list(reasons)
+
+    def add(index: int, reason: str, because: CellFlow) -> None:
+        other = graph.cells[index]
+        if other.id not in reasons:
+            reasons[other.id] = reason
+            pending.append(other.id)
+            if because.id in certain:
+                certain.add(other.id)
+
     while pending:
         flow = graph[pending.pop()]
         for name, sources in flow.needs.items():
             if certain_only and not _certainly_needs(graph, flow, name):
                 continue
-            if not (fresh or _lost(graph, flow, name, sources, touchers)):
-                continue
-            # What touches the value below is needed again too: the sources set it back.
-            again = sources if fresh else [*sources, *touchers.get(name, [])]
-            for index in again:
-                other = graph.cells[index]
-                if other.id not in reasons and (index in sources or index >= flow.position):
-                    verb = "makes" if index in sources else "changes"
-                    reasons[other.id] = f"{verb} {name}, which cell {flow.id} starts from"
-                    pending.append(other.id)
-                    if flow.id in certain:
-                        certain.add(other.id)
+            if fresh or _lost(graph, flow, name, sources, touchers):
+                for index in sources:
+                    add(index, f"makes {name}, which cell {flow.id} starts from", flow)
+        if fresh:
+            continue
+        for name in flow.touches if not certain_only else flow.writes | flow.changes:
+            for index in _restoring(graph, name, flow.position, touchers):
+                add(index, f"gives {name} its later value back, which cell {flow.id} changes", flow)
+
+
+def _restoring(graph: Graph, name: str, position: int, touchers: dict[str, list[int]]) -> list[int]:
+    """The run cells below `position` that make the final value of `name`: from its last sure binding on."""
+    later = [
+        index
+        for index in touchers.get(name, ())
+        if index > position and graph.cells[index].cell.execution_count is not None
+    ]
+    for place in range(len(later) - 1, -1, -1):
+        if name in graph.cells[later[place]].writes:
+            return later[place:]
+    return later
 
 
 def _certainly_needs(graph: Graph, flow: CellFlow, name: str) -> bool:
@@ -213,11 +235,12 @@ def _lost(graph: Graph, flow: CellFlow, name: str, sources: tuple[int, ...], tou
 
 
 def _touchers(graph: Graph, certain_only: bool) -> dict[str, list[int]]:
+    """Cells after which a name has another value or its object another name, by position."""
     found: dict[str, list[int]] = {}
     for flow in graph.cells:
         names = flow.writes | flow.changes | flow.deletes
         if not certain_only:
-            names = flow.touches
+            names = flow.touches.union(*(sources for sources in flow.names.aliases.values()))
         for name in names:
             found.setdefault(name, []).append(flow.position)
     return found

@@ -50,8 +50,10 @@ READS_AND_WRITES = [
     ("def f():\n    return g\nf()", {"g"}, {"f"}),
     ("def f():\n    return g\ng = 1\nf()", set(), {"f", "g"}),
     ("@decorate(arg)\ndef f(): pass", {"decorate", "arg"}, {"f"}),
-    ("class C(Base, metaclass=Meta):\n    x = start\n    y = x\n    def m(self):\n        return x", {"Base", "Meta", "start"}, {"C"}),
-    ("match command:\n    case Point(x=0):\n        y = 1\n    case [a, *rest]:\n        y = a\n    case _:\n        y = 2",
+    ("class C(Base, metaclass=Meta):\n    x = start\n    y = x\n    def m(self):\n        return x",
+     {"Base", "Meta", "start"}, {"C"}),
+    ("match command:\n    case Point(x=0):\n        y = 1\n"
+     "    case [a, *rest]:\n        y = a\n    case _:\n        y = 2",
      {"command", "Point"}, {"y"}),
     ("f'{name!r:>{width}} {{not}}'", {"name", "width"}, set()),
     ("a, (b, *c) = pair", {"pair"}, {"a", "b", "c"}),
