@@ -244,6 +244,10 @@ class Conversation:
         return self.workspace.resolve(path)
 
     async def notebook(self, path: str | None = None) -> Notebook:
+        if path is None and self.settings.notebook is None:
+            stand_in = await self.host.default_notebook()
+            if stand_in is not None:
+                return stand_in
         return await self.host.notebook(self.notebook_path(path))
 
     async def kernel(self, notebook: Notebook | None = None) -> Kernel:
@@ -253,7 +257,7 @@ class Conversation:
 
     def cell_log(self, path: str | None = None) -> CellLog:
         """What this conversation edited and ran of a notebook, folded from the journal."""
-        target = str(self.notebook_path(path))
+        target = str(self.notebook_path(path)) if path or self.settings.notebook else ""
         log = CellLog()
         for event in self.journal.events:
             if isinstance(event, ChangeMade) and event.target == target and event.cell:

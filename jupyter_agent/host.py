@@ -21,6 +21,10 @@ class Host(Protocol):
         """The document at an absolute real path, from whoever owns it now. Raises NotebookRefused."""
         ...
 
+    async def default_notebook(self) -> Notebook | None:
+        """The document of a conversation that has no notebook file: a shell's history where there is one."""
+        ...
+
     async def kernel(self, notebook: Notebook | None) -> Kernel:
         """The kernel of a document, or one without a document in the root; not started before its first run."""
         ...
@@ -46,6 +50,9 @@ class LocalHost:
         if path not in self._notebooks:
             self._notebooks[path] = await open_notebook(path, root=self._root)
         return self._notebooks[path]
+
+    async def default_notebook(self) -> Notebook | None:
+        return None
 
     async def kernel(self, notebook: Notebook | None) -> Kernel:
         key = (notebook.path or "") if notebook is not None else ""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Read = Callable[[str], str]
-_ANSWERS: dict[str, Decision] = {
+ANSWERS: dict[str, Decision] = {
     "o": "once",
     "once": "once",
     "y": "once",
@@ -41,7 +41,7 @@ class TerminalAsker:
             if line is None:
                 return Approval(id=request.id, digest=request.digest, decision="reject", reason="no answer")
             word, _, reason = line.strip().partition(" ")
-            decision = _ANSWERS.get(word.lower().strip(":,"))
+            decision = ANSWERS.get(word.lower().strip(":,"))
             if decision is not None:
                 return Approval(id=request.id, digest=request.digest, decision=decision, reason=reason.strip())
             self._console.print("  Please answer o, a, or r.", style="yellow")

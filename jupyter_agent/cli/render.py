@@ -39,6 +39,8 @@ _VERDICT = {
     "failed": ("✘", "red", "failed: a check of the changes failed"),
     "none": ("·", "dim", "nothing was changed"),
 }
+_STEPS = (Delta, ToolStart, Progress, ToolFinished, ChangeMade)
+"""What `quiet` leaves out."""
 _REASON = {"done": "done", "limit": "a limit was reached", "stopped": "stopped", "denied": "refused", "error": "error"}
 
 
@@ -50,10 +52,15 @@ def make_console(stream: IO[str] | None = None) -> Console:
 
 
 class Renderer:
-    """Call it with events, in order. Text is shown as soon as a paragraph of it is complete."""
+    """Call it with events, in order. Text is shown as soon as a paragraph of it is complete.
 
-    def __init__(self, console: Console, *, show_user: bool = False) -> None:
+    `quiet` shows only what is asked, the last answer and the closing lines.
+    """
+
+    def __init__(self, console: Console, *, show_user: bool = False, quiet: bool = False) -> None:
         self.console = console
+        self._quiet = quiet
+        self._answer = ""
         self._show_user = show_user
         self._text = ""
         self._streamed = False
@@ -76,7 +83,9 @@ class Renderer:
 
     def __call__(self, event: Event) -> None:
         draw = self._draw.get(type(event))
-        if draw is not None:
+        if self._quiet and isinstance(event, Assistant):
+            self._answer = event.text or self._answer
+        elif draw is not None and not (self._quiet and isinstance(event, _STEPS)):
             draw(event)
 
     def line(self, text: str, style: str = "") -> None:
@@ -181,6 +190,8 @@ class Renderer:
 
     def _stop(self, event: Stop) -> None:
         self._flush()
+        if self._answer:
+            self._paragraph(self._answer)
         mark, style, meaning = _VERDICT[event.verified]
         self.console.print()
         if event.reason != "done":

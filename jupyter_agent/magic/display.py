@@ -200,6 +200,10 @@ def approval_bundle(event: ApprovalRequest) -> Json:
     return {"text/html": shown, "text/plain": f"? {event.title}\n{event.preview}"}
 
 
+def diff_bundle(title: str, diff: str) -> Json:
+    return {"text/html": f"<div><b>{html.escape(title)}</b></div>{_diff(diff)}", "text/plain": f"{title}\n{diff}"}
+
+
 def note_bundle(event: Note) -> Json:
     colour = {"info": "#6e7781", "warning": "#9a6700", "error": "#cf222e"}[event.level]
     text = visible(event.text)

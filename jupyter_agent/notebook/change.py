@@ -79,6 +79,7 @@ def edit_effect(
             "changed": list(transaction.changed),
             "created": list(transaction.created),
             "deleted": list(transaction.deleted),
+            "sources": {cell.id: cell.source for cell in transaction.after if cell.id in transaction.changed},
         },
     )
 

@@ -195,3 +195,27 @@ def _is_alive(pid: int) -> bool:
     except (PermissionError, OverflowError):
         return True
     return True
+
+
+async def notebook_of_kernel(kernel_id: str, runtime_dir: str | os.PathLike[str] | None = None) -> str | None:
+    """The real path of the notebook that a running server's kernel `kernel_id` belongs to, as that server says now.
+
+    None where no server that can be asked knows the kernel, or its notebook lies outside the server's root.
+    """
+    servers = await asyncio.to_thread(running_servers, runtime_dir)
+    found = await asyncio.gather(*(asyncio.to_thread(_notebook_of, server, kernel_id) for server in servers))
+    return next((path for path in found if path is not None), None)
+
+
+def _notebook_of(server: Server, kernel_id: str) -> str | None:
+    try:
+        sessions = _get(server, "api/sessions")
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+    for session in sessions if isinstance(sessions, list) else ():
+        kernel = session.get("kernel") if isinstance(session, dict) else None
+        if isinstance(kernel, dict) and kernel.get("id") == kernel_id:
+            name = str(session.get("path", "")).partition(":")[2] or str(session.get("path", ""))
+            real = os.path.realpath(os.path.join(server.root, name.lstrip("/")))
+            return real if os.path.isfile(real) and Path(real).is_relative_to(os.path.realpath(server.root)) else None
+    return None

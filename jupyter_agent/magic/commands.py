@@ -1,0 +1,125 @@
+"""`%agent status`, `undo`, `diff`, `history`, `resume`, `model`, `mode`, `connect`, `help`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from jupyter_agent.errors import UsageError
+from jupyter_agent.events import ChangeMade
+from jupyter_agent.journal import FILE, conversation_folders, read_journal
+from jupyter_agent.magic.options import MODES, Request, help_text
+from jupyter_agent.storage import conversations_folder
+from jupyter_agent.summary import last_stop, title_of
+from jupyter_agent.undo import undo_turn
+
+if TYPE_CHECKING:
+    from jupyter_agent.magic.agent import Agent
+
+SHOWN_CONVERSATIONS = 15
+
+
+async def run_command(agent: Agent, request: Request) -> None:
+    """Carry out a subcommand. Raises AgentError with what to do instead."""
+    await _COMMANDS[request.command](agent, request.words)
+
+
+async def _status(agent: Agent, words: tuple[str, ...]) -> None:
+    conversation = await agent.opened({})
+    spent = conversation.budget.spent
+    stop = last_stop(conversation.events)
+    notebook = conversation.settings.notebook
+    model = conversation.model.endpoint if conversation.model else None
+    lines = [
+        f"conversation  {conversation.id} ({conversation.turn} turns)",
+        f"notebook      {notebook or 'none; the history of this shell stands in'}",
+        f"root          {conversation.settings.root}",
+        f"model         {f'{model.model} at {model.host}' if model else 'connected with the first request'}",
+        f"mode          {conversation.gate.mode}",
+        f"spent         {spent.tokens:,} tokens, ${spent.usd:.4f}",
+        f"last turn     {f'{stop.reason}, verified: {stop.verified}' if stop else 'none'}",
+    ]
+    agent.say("\n".join(lines))
+
+
+def _turn(words: tuple[str, ...]) -> int | None:
+    if not words:
+        return None
+    if not words[0].isdigit():
+        raise UsageError(f"{words[0]!r} is not the number of a turn.")
+    return int(words[0])
+
+
+async def _undo(agent: Agent, words: tuple[str, ...]) -> None:
+    conversation = await agent.opened({})
+    agent.say((await undo_turn(conversation, _turn(words))).text())
+
+
+async def _diff(agent: Agent, words: tuple[str, ...]) -> None:
+    conversation = await agent.opened({})
+    changes = [event for event in conversation.events if isinstance(event, ChangeMade) and event.diff]
+    turn = _turn(words) or (changes[-1].turn if changes else 0)
+    shown = [event.diff.rstrip("\n") for event in changes if event.turn == turn]
+    agent.say("\n\n".join(shown) or "Nothing was changed.")
+
+
+async def _history(agent: Agent, words: tuple[str, ...]) -> None:
+    folders = list(conversation_folders(conversations_folder()))[:SHOWN_CONVERSATIONS]
+    lines = []
+    for folder in folders:
+        events = read_journal(folder / FILE).events
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(events[-1].time)) if events else "never used"
+        lines.append(f"{folder.name}  {when}  {title_of(events)}")
+    agent.say("\n".join(lines) or "No conversations yet.")
+
+
+async def _resume(agent: Agent, words: tuple[str, ...]) -> None:
+    if not words:
+        raise UsageError("Name the conversation: %agent resume ID. %agent history lists them.")
+    conversation = await agent.opened({}, resume=words[0])
+    agent.say(f"Resumed {conversation.id}: {title_of(conversation.events)}")
+
+
+async def _model(agent: Agent, words: tuple[str, ...]) -> None:
+    if words:
+        agent.config.model = words[0]
+        await agent.opened({"model": words[0]})
+    conversation = agent.conversation
+    endpoint = conversation.model.endpoint if conversation and conversation.model else None
+    agent.say(
+        f"{endpoint.model} at {endpoint.host}" if endpoint else agent.config.model or "chosen at the first request"
+    )
+
+
+async def _mode(agent: Agent, words: tuple[str, ...]) -> None:
+    if words and words[0] not in MODES:
+        raise UsageError(f"{words[0]!r} is no mode. The modes are {', '.join(MODES)}.")
+    if words:
+        agent.config.mode = words[0]
+        await agent.opened({"mode": words[0]})
+    agent.say(agent.conversation.gate.mode if agent.conversation else agent.config.mode)
+
+
+async def _connect(agent: Agent, words: tuple[str, ...]) -> None:
+    raise UsageError(
+        "This kernel cannot reach its server's documents yet: the server extension is needed for that. Until then "
+        "changes to the open notebook are proposed, and code runs here."
+    )
+
+
+async def _help(agent: Agent, words: tuple[str, ...]) -> None:
+    agent.say(help_text())
+
+
+_COMMANDS: dict[str, Callable[[Agent, tuple[str, ...]], Awaitable[None]]] = {
+    "status": _status,
+    "undo": _undo,
+    "diff": _diff,
+    "history": _history,
+    "resume": _resume,
+    "model": _model,
+    "mode": _mode,
+    "connect": _connect,
+    "help": _help,
+}
