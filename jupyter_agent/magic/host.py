@@ -1,4 +1,4 @@
-"""The magic's documents and kernel: this live kernel, its own notebook as far as it can be reached, else its history."""
+"""The magic's documents and kernel: this live kernel, its own notebook where it can be reached, else its history."""
 
 from __future__ import annotations
 

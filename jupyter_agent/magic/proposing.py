@@ -46,9 +46,9 @@ class ProposingNotebook:
         self._propose(effect.preview, sources)
         raise NotebookRefused(
             "proposed",
-            "Not written: this kernel belongs to a server that cannot be reached from here, and the notebook may be open "
-            "there with unsaved edits. The diff was shown to the person, and new source was offered as their next cell. "
-            "Go on with run_code, or end by telling them what to apply.",
+            "Not written: this kernel belongs to a server that cannot be reached from here, and the notebook may be "
+            "open there with unsaved edits. The diff was shown to the person, and new source was offered as their "
+            "next cell. Go on with run_code, or end by telling them what to apply.",
         )
 
     async def set_outputs(

@@ -59,8 +59,8 @@ class HistoryNotebook:
     async def edit(self, operations: Sequence[Operation]) -> Effect[EditOutcome]:
         raise NotebookRefused(
             "read_only",
-            "There is no notebook here, only the shell's history, which cannot be edited. Run code with run_code, or name "
-            "a notebook by its path.",
+            "There is no notebook here, only the shell's history, which cannot be edited. Run code with run_code, or "
+            "name a notebook by its path.",
         )
 
     async def set_outputs(
