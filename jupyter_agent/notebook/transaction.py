@@ -322,7 +322,7 @@ def stale_cell(cell: Cell, expected: str | None) -> NotebookRefused:
         if expected is None
         else f"cell {cell.id} is not what you read: its hash is {cell.hash}, you expected {expected}"
     )
-    message = f"{what}. Its current source (hash={cell.hash}):\n{cell.source}"
+    message = f"{what}. Look at its current source and repeat the step with hash={cell.hash} if it still fits."
     return NotebookRefused("stale", message, content=cell.source)
 
 

@@ -1,0 +1,261 @@
+"""Tools that read and edit notebook cells. They never touch a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from jupyter_agent.errors import BadArguments
+from jupyter_agent.events import Json
+from jupyter_agent.notebook.cells import CELL_TYPES, new_id, normal_source
+from jupyter_agent.notebook.document import Cell, EditOutcome, Notebook
+from jupyter_agent.notebook.outputs import count_to_id
+from jupyter_agent.notebook.render import cell_blocks, header, join_blocks, outline_entry, record
+from jupyter_agent.notebook.syntax import check_cell
+from jupyter_agent.notebook.transaction import unknown_cell
+from jupyter_agent.text import clip
+from jupyter_agent.tool import ToolContext, ToolResult, tool
+from jupyter_agent.tools.cell_operations import Op, operations, repair
+
+OUTLINE_LIMIT = 16_000
+"""Bytes of an outline; `start` pages on."""
+SOURCE_LIMIT = 64_000
+"""Bytes of sources in one result: about 24,000 tokens of Python (DESIGN section 4)."""
+OUTPUT_LIMIT = 16_000
+"""Bytes of output text in one result."""
+DIFF_LIMIT = 8_000
+"""Bytes of the diff in a result; the whole is in `details.diff`."""
+
+
+@tool(always=True)
+async def read_cells(
+    ctx: ToolContext,
+    path: str | None = None,
+    cells: list[str] | None = None,
+    outputs: Literal["summary", "full", "none"] = "summary",
+    start: int | None = None,
+    limit: int | None = None,
+) -> ToolResult:
+    """Cells of a notebook by id; without cells the outline. start, limit: cells of the outline, else source lines
+    (numbered)."""
+    notebook = await ctx.notebook(path)
+    present = await notebook.cells()
+    stale = await stale_cells(ctx, notebook, present, path)
+    if not cells or cells == ["all"]:
+        return _outline(notebook, present, stale, start or 0, limit)
+    by_id = {cell.id: cell for cell in present}
+    missing = next((cell_id for cell_id in cells if cell_id not in by_id), None)
+    if missing is not None:
+        raise unknown_cell(missing, present)
+    wanted = [by_id[cell_id] for cell_id in dict.fromkeys(cells)]
+    counts = count_to_id(present)
+    blocks: list[Json] = [{"type": "text", "text": f"ok {_cells(len(wanted))} of {len(present)} in {_name(notebook)}"}]
+    room, source_room = OUTPUT_LIMIT // len(wanted), SOURCE_LIMIT
+    shown: list[Cell] = []
+    for cell in wanted:
+        size = len(cell.source.encode("utf-8", "surrogatepass"))
+        if size > source_room and shown:
+            rest = ", ".join(each.id for each in wanted[len(shown) :])
+            blocks.append({"type": "text", "text": f"[… not shown, too long for one result: {rest} …]"})
+            break
+        if size > SOURCE_LIMIT and start is None:
+            start, limit = 1, limit or 1_000
+        more = f"read_output(cell={cell.id!r}) pages through it"
+        blocks += cell_blocks(
+            cell, outputs=outputs, stale=stale, counts=counts, start=start, limit=limit, room=room, more=more
+        )
+        source_room -= size
+        shown.append(cell)
+    records = [record(cell, stale, source=True, outputs=outputs == "full") for cell in shown]
+    return ToolResult(join_blocks(blocks), {"path": notebook.path, "cells": records})
+
+
+def _outline(
+    notebook: Notebook, cells: Sequence[Cell], stale: Mapping[str, str], start: int, limit: int | None
+) -> ToolResult:
+    start = max(start, 0)
+    end = len(cells) if limit is None else min(start + max(limit, 1), len(cells))
+    lines: list[str] = []
+    room = OUTLINE_LIMIT
+    for cell in cells[start:end]:
+        entry = outline_entry(cell, stale)
+        room -= len(entry.encode("utf-8", "surrogatepass")) + 1
+        if room < 0 and lines:
+            break
+        lines.append(entry)
+    reached = start + len(lines)
+    notes = [f"ok {_cells(len(cells))} in {_name(notebook)}"]
+    if stale:
+        notes[0] += f", {len(stale)} stale"
+    if reached < len(cells):
+        lines.append(f"[… {len(cells) - reached:,} more cells; read_cells(start={reached}) goes on …]")
+    details: dict[str, Any] = {
+        "path": notebook.path,
+        "total": len(cells),
+        "cells": [record(cell, stale) for cell in cells[start:reached]],
+    }
+    return ToolResult.of("\n".join([*notes, *lines]), **details)
+
+
+@tool(always=True, repair=repair)
+async def edit_cells(
+    ctx: ToolContext,
+    ops: list[Op],
+    path: str | None = None,
+) -> ToolResult:
+    """Change cells, all ops or none: edit{cell, blocks} replace{cell, source} insert{after|before, type, source; else
+    appended} delete{cells} move{cells, after|before} split{cell, at: first lines of new cells} merge{cells}
+    set_type{cell, type} clear_outputs{cells} set_tags{cell, tags}. replace, delete, split, merge, set_type need
+    expected_hash."""
+    wanted = operations(ops)
+    notebook = await ctx.notebook(path)
+    before = await notebook.cells()
+    effect = await notebook.edit(wanted)
+    await ctx.allow(effect)
+    outcome = await effect.commit()
+    return await _edited(ctx, notebook, before, outcome, path)
+
+
+async def _edited(
+    ctx: ToolContext, notebook: Notebook, before: Sequence[Cell], outcome: EditOutcome, path: str | None
+) -> ToolResult:
+    language = language_of(await notebook.metadata())
+    old = {cell.id: cell for cell in before}
+    changed = [cell for cell in outcome.cells if cell.id in outcome.changed]
+    rerun = {cell.id for cell in changed if cell.id in old and old[cell.id].source != cell.source}
+    stale = await stale_cells(ctx, notebook, outcome.cells, path, rerun)
+    lines = [_edit_status(outcome, notebook)]
+    lines += [header(cell, stale) + (" NEW" if cell.id in outcome.created else "") for cell in changed]
+    syntax = _syntax(changed, old, language)
+    lines += [f"syntax error in cell {cell}: {problem}" for cell, problem in syntax.items()]
+    if not syntax and any(cell.type == "code" for cell in changed):
+        lines.append("syntax ok")
+    lines += [f"note: {warning}" for warning in outcome.warnings]
+    others = [cell for cell in stale if cell not in outcome.changed]
+    if others:
+        lines.append(f"stale, to be run again: {', '.join(others[:20])}{', …' if len(others) > 20 else ''}")
+    if outcome.diff:
+        lines.append(clip(outcome.diff.rstrip("\n"), DIFF_LIMIT))
+    return ToolResult.of(
+        "\n".join(lines),
+        path=notebook.path,
+        cells=[record(cell, stale, source=True) for cell in changed],
+        created=list(outcome.created),
+        deleted=list(outcome.deleted),
+        warnings=list(outcome.warnings),
+        syntax=syntax,
+        diff=outcome.diff,
+    )
+
+
+def _edit_status(outcome: EditOutcome, notebook: Notebook) -> str:
+    created, deleted = len(outcome.created), len(outcome.deleted)
+    parts = [
+        f"{_cells(count)} {verb}"
+        for count, verb in ((len(outcome.changed) - created, "changed"), (created, "new"), (deleted, "deleted"))
+        if count
+    ]
+    gone = f" (deleted: {', '.join(outcome.deleted)})" if outcome.deleted else ""
+    return f"ok {', '.join(parts) or 'nothing changed'} in {_name(notebook)}{gone}"
+
+
+def _syntax(changed: Sequence[Cell], old: Mapping[str, Cell], language: str) -> dict[str, str]:
+    """New syntax errors by cell id: an error that the cell had before is not this edit's."""
+    found: dict[str, str] = {}
+    for cell in changed:
+        problem = check_cell(cell.source, language) if cell.type == "code" else None
+        if problem is None:
+            continue
+        was = old.get(cell.id)
+        had = check_cell(was.source, language) if was is not None and was.type == "code" else None
+        if had is None or had.message != problem.message:
+            found[cell.id] = problem.shown(cell.source)
+    return found
+
+
+@tool()
+async def create_notebook(
+    ctx: ToolContext,
+    path: str,
+    cells: Annotated[list[dict[str, Any]] | None, "[{type, source}]"] = None,
+    kernel: Annotated[str, "kernelspec name"] = "python3",
+) -> ToolResult:
+    """Create a notebook file (.ipynb)."""
+    from jupyter_agent.notebook.file import create_notebook as create_effect
+    from jupyter_agent.notebook.servers import check_not_open
+
+    if not path.endswith(".ipynb"):
+        raise BadArguments(f"{path!r} must end in .ipynb.")
+    target = ctx.workspace.resolve(path)
+    made = _new_cells(cells or [])
+    effect = create_effect(target, made, kernel_metadata(kernel), guard=check_not_open, root=ctx.workspace.root)
+    await ctx.allow(effect)
+    await effect.commit()
+    lines = [f"ok created {path} with {_cells(len(made))}", *(header(cell) for cell in made)]
+    return ToolResult.of("\n".join(lines), path=str(target), cells=[record(cell, source=True) for cell in made])
+
+
+def _new_cells(given: Sequence[Mapping[str, Any]]) -> list[Cell]:
+    made: list[Cell] = []
+    taken: set[str] = set()
+    for index, item in enumerate(given):
+        cell_type = item.get("type", item.get("cell_type", "code"))
+        source = item.get("source", item.get("content", ""))
+        if isinstance(source, list):
+            source = "".join(map(str, source))
+        if cell_type not in CELL_TYPES or not isinstance(source, str):
+            raise BadArguments(f"cells[{index}] must be {{type: code|markdown|raw, source: text}}.")
+        cell_id = new_id(taken)
+        taken.add(cell_id)
+        made.append(Cell(cell_id, index, cell_type, normal_source(source)))
+    return made
+
+
+def kernel_metadata(kernel: str) -> Json:
+    """Notebook metadata that names an installed kernel. Raises BadArguments naming the installed ones."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    manager = KernelSpecManager()
+    try:
+        spec = manager.get_kernel_spec(kernel)
+    except NoSuchKernel:
+        names = ", ".join(sorted(manager.find_kernel_specs())) or "none"
+        raise BadArguments(f"There is no kernel {kernel!r}. Installed are: {names}.") from None
+    return {
+        "kernelspec": {"display_name": spec.display_name, "language": spec.language, "name": kernel},
+        "language_info": {"name": spec.language},
+    }
+
+
+async def stale_cells(
+    ctx: ToolContext,
+    notebook: Notebook,
+    cells: Sequence[Cell],
+    path: str | None = None,
+    changed: set[str] | None = None,
+) -> dict[str, str]:
+    """Cells whose outputs no longer are what the notebook gives, with the reason, from data flow and from what this
+    conversation edited and ran."""
+    from jupyter_agent.notebook.flow import analyse
+    from jupyter_agent.notebook.flow_state import stale
+
+    unrun = ctx.cell_log(path).unrun() if notebook.path is not None else set()
+    graph = analyse(cells, language=language_of(await notebook.metadata()))
+    return stale(graph, unrun | (changed or set()))
+
+
+def language_of(metadata: Mapping[str, Any]) -> str:
+    """The language of a notebook's code cells, by its metadata; Python where it does not say."""
+    for part, key in (("language_info", "name"), ("kernelspec", "language")):
+        section = metadata.get(part)
+        if isinstance(section, Mapping) and isinstance(section.get(key), str):
+            return str(section[key])
+    return "python"
+
+
+def _cells(count: int) -> str:
+    return f"{count:,} cell{'' if count == 1 else 's'}"
+
+
+def _name(notebook: Notebook) -> str:
+    return (notebook.path or notebook.backend).replace("\\", "/").rsplit("/", 1)[-1]
