@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import pairwise
 
 
 def align(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[int | None]:
@@ -67,6 +68,6 @@ def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 def replaced_pairs(paired: Sequence[int | None], old_length: int) -> Iterator[tuple[int, int]]:
     """(old index, new index) of lines changed one for one: in gaps that are equally long on both sides."""
     known = [(-1, -1), *((old, new) for new, old in enumerate(paired) if old is not None), (old_length, len(paired))]
-    for (old_left, new_left), (old_right, new_right) in zip(known, known[1:], strict=False):
+    for (old_left, new_left), (old_right, new_right) in pairwise(known):
         if old_right - old_left == new_right - new_left:
             yield from zip(range(old_left + 1, old_right), range(new_left + 1, new_right), strict=True)

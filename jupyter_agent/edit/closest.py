@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 
 from jupyter_agent.edit.lines import Text, decode, encode
 from jupyter_agent.edit.model import Span, Window
@@ -18,6 +17,7 @@ _BYTES_SCANNED = 200_000_000
 _VOTERS = (4, 24)
 _VOTES_EACH = 40
 _CANDIDATES = 8
+_SMALL = 4096
 _COMPARED = 2000
 _ALIKE = 0.5
 _WORD = re.compile(rb"\w{3,}")
@@ -31,10 +31,14 @@ def closest_region(text: Text, search: Sequence[str], window: Window) -> Span | 
     votes = _votes(text, _lines_that_vote(encoded)[:voters], window, whole_lines=True)
     if votes:
         return _span(text, votes.most_common(1)[0][0], len(search))
+    from difflib import SequenceMatcher
+
     votes = _votes(text, _words_that_vote(encoded)[:voters], window, whole_lines=False)
+    if not votes and size <= _SMALL:
+        votes = Counter(start for start in text.line_starts if window.start <= start < window.end)
     wanted = b"\n".join(encoded)[:_COMPARED].decode("utf-8", "replace")
     best, best_ratio = None, _ALIKE
-    for start, _ in votes.most_common(_CANDIDATES):
+    for start, _ in votes.most_common(None if size <= _SMALL else _CANDIDATES):
         span = _span(text, start, len(search))
         found = decode(text.data[span.start : min(span.end, span.start + _COMPARED)])
         ratio = SequenceMatcher(None, wanted, found, autojunk=False).ratio()

@@ -125,8 +125,10 @@ class Finder:
 
     def _in_joined(self, data: bytes, needle: bytes, eol: bytes, start: int, end: int) -> list[Span]:
         """Whole-line places of `needle` in `data[start:end]`; `start` is a line's start, `end` follows a line's end."""
-        size, spans = len(needle), []
-        if start == 0 and size <= end and data.startswith(needle) and (size == len(data) or data.startswith(eol, size)):
+        size, spans = len(needle), list[Span]()
+        unterminated = end == len(data) and not data.endswith(b"\n")
+        is_all = unterminated and size == len(data)
+        if start == 0 and size <= end and data.startswith(needle) and (is_all or data.startswith(eol, size)):
             spans.append(Span(0, size))
         padded = b"\n" + needle + eol
         position = data.find(padded, max(start - 1, 0), end)
@@ -134,7 +136,7 @@ class Finder:
             spans.append(Span(position + 1, position + 1 + size))
             position = data.find(padded, position + 1, end)
         tail = len(data) - size
-        if end == len(data) and tail > start and data.endswith(b"\n" + needle) and not data.endswith(b"\n"):
+        if unterminated and tail > start and data.endswith(b"\n" + needle):
             spans.append(Span(tail, len(data)))
         return spans
 

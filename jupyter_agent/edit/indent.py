@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from jupyter_agent.edit.align import align
 
@@ -118,13 +119,14 @@ def _derive(pairs: Sequence[Pair], replace: Sequence[str]) -> Map:
     if bare_first is not None:
         return bare_first
     _check_levels(pairs, levels)
-    spaced = {indentation(line) for line in replace}
-    if not _kinds_conflict(levels, spaced):
+    own = [indentation(line) for line in replace]
+    if not _kinds_conflict(levels, set(own)):
         for derive in (_prefix_added, _prefix_removed):
             mapped = derive(levels)
             if mapped is not None:
+                _check_one_reading(levels, own)
                 return mapped
-    return _step_changed(levels, [pair.search for pair in pairs], [indentation(line) for line in replace])
+    return _step_changed(levels, [pair.search for pair in pairs], own)
 
 
 def _check_levels(pairs: Sequence[Pair], levels: dict[str, str]) -> None:
@@ -132,9 +134,16 @@ def _check_levels(pairs: Sequence[Pair], levels: dict[str, str]) -> None:
         if levels[pair.search] != pair.text:
             raise Unrepairable("lines that are equally indented in SEARCH are not in the file")
     ordered = sorted(levels.items(), key=lambda level: len(level[0]))
-    for (_, upper), (_, lower) in zip(ordered, ordered[1:], strict=False):
+    for (_, upper), (_, lower) in pairwise(ordered):
         if len(upper) >= len(lower):
             raise Unrepairable("SEARCH nests its lines in another way than the file does")
+
+
+def _check_one_reading(levels: dict[str, str], own: Sequence[str]) -> None:
+    """One level alone may have moved by a prefix or changed its step: below it the two readings differ."""
+    (base, text_base), *others = levels.items()
+    if not others and base and text_base and any(len(level) < len(base) for level in own):
+        raise Unrepairable("a line of REPLACE is less indented than all of SEARCH, so its level is not certain")
 
 
 def _kinds_conflict(levels: dict[str, str], replace: set[str]) -> bool:
@@ -223,16 +232,19 @@ def _units(levels: dict[str, str], block_levels: Sequence[str], kind: str, text_
         if any(rest for _, rest in steps) or depths != [len(text) for _, text in others]:
             raise Unrepairable("SEARCH and the file differ in indentation from line to line")
         return unit, text_unit
-    unit = 1 if kind == "\t" else _first_increase(block_levels) or len(base) or 1
+    proportion = len(base) / len(text_base) if base and text_base else 0
     if text_kind == "\t":
+        unit = 1 if kind == "\t" else _first_increase(block_levels) or int(proportion) or 1
+        if unit != proportion and any(len(level) < len(base) for level in block_levels):
+            raise Unrepairable("a line of REPLACE is less indented than all of SEARCH, so its level is not certain")
         return unit, 1
-    if kind == "\t" and base and len(text_base) % len(base) == 0:
-        return unit, len(text_base) // len(base)
+    if kind == "\t" and proportion and len(text_base) % len(base) == 0:
+        return 1, len(text_base) // len(base)
     raise Unrepairable("it cannot be told how deep one level of the file is")
 
 
 def _first_increase(levels: Sequence[str]) -> int:
-    for upper, lower in zip(levels, levels[1:], strict=False):
+    for upper, lower in pairwise(levels):
         if len(lower) > len(upper):
             return len(lower) - len(upper)
     return 0
@@ -241,6 +253,6 @@ def _first_increase(levels: Sequence[str]) -> int:
 def _check_order(own: Sequence[str], mapped: Sequence[str]) -> None:
     """Every line must stay deeper than, level with or shallower than the line before it."""
     depths = [(len(level), len(new)) for level, new in zip(own, mapped, strict=True)]
-    for (upper, new_upper), (lower, new_lower) in zip(depths, depths[1:], strict=False):
+    for (upper, new_upper), (lower, new_lower) in pairwise(depths):
         if (lower > upper, lower < upper) != (new_lower > new_upper, new_lower < new_upper):
             raise Unrepairable("REPLACE would be nested in another way than it was written")

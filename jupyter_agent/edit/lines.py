@@ -34,7 +34,7 @@ def split_bom(data: bytes) -> tuple[bytes, bytes]:
 
 
 def normalise(text: str) -> str:
-    r"""A block's text with `\n` line ends. The last newline of a block is not part of it, so a final `\r` is half of one."""
+    r"""A block's text with `\n` line ends. Its last newline is not part of it, so a final `\r` is half of one."""
     return text.replace("\r\n", "\n").removesuffix("\r")
 
 

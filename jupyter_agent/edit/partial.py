@@ -29,7 +29,7 @@ def find(text: Text, block: Block, window: Window, every: bool) -> list[Span]:
 
 
 def _occurrences(text: Text, needle: bytes, window: Window, every: bool) -> list[Span]:
-    spans = []
+    spans: list[Span] = []
     position = text.data.find(needle, window.start, window.end)
     while position >= 0 and (every or len(spans) < MAX_PLACES):
         spans.append(Span(position, position + len(needle)))

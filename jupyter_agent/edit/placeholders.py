@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
 _DOTS = re.compile(r"\.{3,}|…")
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?", re.IGNORECASE)
@@ -17,134 +16,27 @@ _COMMENT = re.compile(
 )
 _BRACKETED = re.compile(r"\s*(?:\[(?P<square>.*)\]|\((?P<round>.*)\)|<(?P<angle>[^/].*)>|\{(?P<curly>.*)\})\s*")
 
-_STRONG = frozenset(
-    [
-        "rest",
-        "remainder",
-        "remaining",
-        "existing",
-        "unchanged",
-        "omitted",
-        "elided",
-        "snipped",
-        "truncated",
-        "brevity",
-        "unmodified",
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_STRONG = _words("rest remainder remaining existing unchanged omitted elided snipped truncated brevity unmodified")
+_WEAK = _words("code same previous original other others more before above implementation here as etc snip")
+_FILLING = _words(
+    "of the this that your our my all and or is are was be remain remains stay stays keep kept goes go continue"
+    " continues follows for in from to with rest file function functions method methods class classes body bodies"
+    " logic content contents line lines import imports module script component section block definition definitions"
+    " field fields property properties test tests case cases cell notebook part parts stuff things no changes change"
+    " not shown left out below already exactly just untouched identical similarly similar way how it were been has have"
 )
-_WEAK = frozenset(
-    [
-        "code",
-        "same",
-        "previous",
-        "original",
-        "other",
-        "others",
-        "more",
-        "before",
-        "above",
-        "implementation",
-        "here",
-        "as",
-        "etc",
-        "snip",
-    ]
+_SENTENCES = (
+    re.compile(r"\b(rest|remainder) of (the|this|your)\b"),
+    re.compile(r"\b(rest|remaining|existing|remainder)\b.*\b(code|implementation|here|same)\b"),
+    re.compile(r"\w+ .*\b(unchanged|unmodified|omitted|elided|snipped|truncated)\b"),
+    re.compile(r"\b(unchanged|unmodified|omitted|elided|snipped|truncated) \w+"),
 )
-_FILLING = frozenset(
-    [
-        "of",
-        "the",
-        "this",
-        "that",
-        "your",
-        "our",
-        "my",
-        "all",
-        "and",
-        "or",
-        "is",
-        "are",
-        "was",
-        "be",
-        "remain",
-        "remains",
-        "stay",
-        "stays",
-        "keep",
-        "kept",
-        "goes",
-        "go",
-        "continue",
-        "continues",
-        "follows",
-        "for",
-        "in",
-        "from",
-        "to",
-        "with",
-        "rest",
-        "file",
-        "function",
-        "functions",
-        "method",
-        "methods",
-        "class",
-        "classes",
-        "body",
-        "bodies",
-        "logic",
-        "content",
-        "contents",
-        "line",
-        "lines",
-        "import",
-        "imports",
-        "module",
-        "script",
-        "component",
-        "section",
-        "block",
-        "definition",
-        "definitions",
-        "field",
-        "fields",
-        "property",
-        "properties",
-        "test",
-        "tests",
-        "case",
-        "cases",
-        "cell",
-        "notebook",
-        "part",
-        "parts",
-        "stuff",
-        "things",
-        "no",
-        "changes",
-        "change",
-        "not",
-        "shown",
-        "left",
-        "out",
-        "below",
-        "already",
-        "exactly",
-        "just",
-        "untouched",
-        "identical",
-        "similarly",
-        "similar",
-        "way",
-        "how",
-        "it",
-        "were",
-        "been",
-        "has",
-        "have",
-    ]
-)
-_PYTHON = frozenset({"", ".py", ".pyi", ".pyx", ".ipynb"})
+_PYTHON = (".py", ".pyi", ".pyx", ".ipynb")
 
 
 def is_placeholder_comment(line: str) -> bool:
@@ -177,14 +69,7 @@ def _stands_for_code(text: str, *, note: bool) -> bool:
 def _says_so_in_words(words: Sequence[str]) -> bool:
     """Without dots it takes a sentence: "rest of the code", "existing code here", "remains unchanged"."""
     text = " ".join(words)
-    return bool(
-        re.search(r"\b(rest|remainder) of (the|this|your) ", text + " ")
-        or re.search(
-            r"\b(rest|remaining|existing|remainder)\b.*\b(code|implementation|here|unchanged|same|omitted)\b", text
-        )
-        or (re.search(r"\b(unchanged|unmodified|omitted|elided|snipped|truncated)\b", text) and len(words) > 1)
-        or text in ("unchanged", "omitted")
-    )
+    return text in ("unchanged", "omitted") or any(pattern.search(text) for pattern in _SENTENCES)
 
 
 def is_lone_ellipsis(line: str) -> bool:
@@ -211,10 +96,8 @@ def omission_placeholders(replace: Sequence[str], search: Sequence[str] = (), fi
 
 def _is_python_body(lines: Sequence[str], number: int, filename: str | None) -> bool:
     """Whether the `...` at `number` is the whole body of a Python block, as in a stub."""
-    if (
-        PurePosixPath((filename or "").replace("\\", "/")).suffix.lower() not in _PYTHON
-        or lines[number].strip() != "..."
-    ):
+    may_be_python = filename is None or filename.lower().endswith(_PYTHON)
+    if not may_be_python or lines[number].strip() != "...":
         return False
     depth = _depth(lines[number])
     before = next((line for line in reversed(lines[:number]) if line.strip()), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jupyter_agent.edit.closest import closest_region
-from jupyter_agent.edit.lines import Text
+from jupyter_agent.edit.lines import Text, encode
 from jupyter_agent.edit.model import Span, Window
 from jupyter_agent.errors import EditRefused, Place
 
@@ -18,6 +18,11 @@ _PLACES_SHOWN = 30
 _UNCHANGED = "Nothing was changed."
 
 
+def printable(line: str) -> str:
+    """The line with undecodable bytes as `\\xNN`, so that a message can be sent anywhere."""
+    return encode(line).decode("utf-8", "backslashreplace")
+
+
 def numbered(text: Text, first: int, last: int) -> str:
     """The lines `first` to `last` (1-based, inclusive) with their numbers, long ones cut."""
     start, end = text.offset_of_line(max(first, 1)), text.offset_of_line(last + 1)
@@ -26,7 +31,8 @@ def numbered(text: Text, first: int, last: int) -> str:
     span = Span(start, text.content_end(max(start, (len(text.data) if end is None else end) - 1)))
     shown = []
     for number, line in enumerate(text.lines(span), max(first, 1)):
-        content = line.content if len(line.content) <= _LINE_WIDTH else line.content[:_LINE_WIDTH] + " … (line cut)"
+        content = printable(line.content)
+        content = content if len(content) <= _LINE_WIDTH else content[:_LINE_WIDTH] + " … (line cut)"
         shown.append(f"{number:6}\t{content}")
     return "\n".join(shown)
 
@@ -61,7 +67,7 @@ def no_change() -> EditRefused:
 
 
 def omission(lines: Sequence[str], numbers: Sequence[int]) -> EditRefused:
-    shown = "; ".join(f"line {number + 1}: {lines[number].strip()}" for number in numbers[:5])
+    shown = "; ".join(f"line {number + 1}: {printable(lines[number]).strip()}" for number in numbers[:5])
     return EditRefused(
         "omission_placeholder",
         f"REPLACE has a placeholder where code should be ({shown}). It would be written as it is and the code it stands"
@@ -83,7 +89,7 @@ def legacy_encoding() -> EditRefused:
 
 def ambiguous(text: Text, spans: Sequence[Span], tier: str, wanted: int) -> EditRefused:
     found = places(text, spans)
-    how = "" if tier == "exact" else f" when compared by {tier}"
+    how = "" if tier == "exact" else f" (tolerating {tier})"
     if wanted == 1:
         message = (
             f"SEARCH is found in {len(spans)} places{how}: {_list(found)}. Add neighbouring lines until it is unique,"
@@ -118,8 +124,8 @@ def overlap(text: Text, first: tuple[int, Span], second: tuple[int, Span]) -> Ed
     found = places(text, sorted([first[1], second[1]], key=lambda span: span.start))
     return EditRefused(
         "overlap",
-        f"Blocks {first[0] + 1} and {second[0] + 1} change the same lines ({_list(found)}). All blocks are placed in the"
-        f" text as it is before the edit: merge these two into one block. {_UNCHANGED}",
+        f"Blocks {first[0] + 1} and {second[0] + 1} change the same lines ({_list(found)}). All blocks are placed in"
+        " the text as it is before the edit: merge these two into one block.",
         found,
     )
 
@@ -157,11 +163,10 @@ def not_found(text: Text, search: Sequence[str], window: Window, hints: Sequence
     where = ""
     if window.first_line != 1 or window.last_line is not None:
         where = f" in lines {window.first_line}-{window.last_line or text.line_count()}"
-    message = f"SEARCH is not in the text{where}."
-    message += "".join(f" {hint}" for hint in hints)
+    message = " ".join([f"SEARCH is not in the text{where}.", *hints])
     region = closest_region(text, search, window)
     if region is None:
-        return EditRefused(kind, message + " Nothing in the text resembles it; read the file again.")
+        return EditRefused(kind, f"{message} Read the file again and send its lines as they are.")
     place = places(text, [region])[0]
     last = min(place.end, place.start + _REGION_LINES)
     closest = numbered(text, place.start - CONTEXT_LINES, last + CONTEXT_LINES)
@@ -171,11 +176,10 @@ def not_found(text: Text, search: Sequence[str], window: Window, hints: Sequence
 
 def combined(failures: Sequence[tuple[int, EditRefused]], blocks: int) -> EditRefused:
     """One refusal for all blocks that failed; its kind, places and region are the first one's."""
-    if blocks == 1:
-        only = failures[0][1]
-        return EditRefused(
-            only.kind, f"{only.message} {_UNCHANGED}" if not only.closest else only.message, only.places, only.closest
-        )
-    parts = [f"Block {number + 1} of {blocks}: {failure.message}" for number, failure in failures]
     first = failures[0][1]
-    return EditRefused(first.kind, f"{_UNCHANGED} " + "\n\n".join(parts), first.places, first.closest)
+    if blocks == 1:
+        message = f"{_UNCHANGED} {first.message}"
+    else:
+        parts = [f"Block {number + 1} of {blocks}: {failure.message}" for number, failure in failures]
+        message = f"{_UNCHANGED} " + "\n\n".join(parts)
+    return EditRefused(first.kind, message, first.places, first.closest)

@@ -112,7 +112,5 @@ def describe(located: Located, region: Sequence[Line]) -> str:
 
 
 def _name(indent: str) -> str:
-    if not indent:
-        return "none"
-    tabs, spaces = indent.count("\t"), indent.count(" ")
-    return " and ".join(f"{count} {name}" for count, name in ((tabs, "tabs"), (spaces, "spaces")) if count)
+    counts = ((indent.count("\t"), "tab"), (indent.count(" "), "space"))
+    return " and ".join(f"{count} {name}{'s' * (count > 1)}" for count, name in counts if count) or "none"

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from jupyter_agent.edit import refuse, splice
 from jupyter_agent.edit.elide import pieces
 from jupyter_agent.edit.indent import is_blank
-from jupyter_agent.edit.lines import Text
+from jupyter_agent.edit.lines import Text, encode
 from jupyter_agent.edit.model import Block, EditResult, Located, Span, Tier, Window
 from jupyter_agent.edit.placeholders import is_elision, omission_placeholders
 from jupyter_agent.edit.tiers import Ladder
@@ -75,8 +76,9 @@ class Request:
         if not self.replace_all and len(spans) != self.expected_count:
             raise refuse.ambiguous(self.text, spans, located.tiers[-1], self.expected_count)
         if Tier.PARTIAL in located.tiers:
+            self._check_part_not_applied(located.block, spans)
             return
-        if any(left.end >= right.start for left, right in zip(spans, spans[1:], strict=False)):
+        if any(left.end >= right.start for left, right in pairwise(spans)):
             raise refuse.overlapping_places(self.text, spans)
         if self.replace_all and len(located.block.search) == 1 and _WORD.fullmatch(located.block.search[0].strip()):
             everywhere = ladder.parts_of_lines(located.block.search[0].strip())
@@ -100,6 +102,14 @@ class Request:
         found = [line.content.strip() for line in self.text.lines(there)]
         if found == [line.strip() for line in block.replace]:
             raise refuse.already_applied(refuse.places(self.text, [there])[0])
+
+    def _check_part_not_applied(self, block: Block, spans: Sequence[Span]) -> None:
+        """The same for a part of a line: REPLACE wraps SEARCH and stands there already."""
+        search, replace = (encode(self.text.main_eol.join(lines)) for lines in (block.search, block.replace))
+        at = replace.find(search)
+        for span in spans if at >= 0 else ():
+            if self.text.data.startswith(replace, max(span.start - at, 0)):
+                raise refuse.already_applied(refuse.places(self.text, [span])[0])
 
     def _elided(self, block: Block, ladder: Ladder) -> list[Located]:
         """The pieces of a block that skips lines with `...`: each unique, in order; empty if it is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from jupyter_agent.edit import refuse
 from jupyter_agent.edit.indent import Unrepairable
@@ -68,7 +69,7 @@ def _joined(lines: Sequence[Line]) -> bytes:
 def apply(text: Text, changes: Sequence[Change]) -> EditResult:
     """The text with all `changes`, in whatever order they come. Raises EditRefused where two overlap."""
     ordered = sorted(changes, key=lambda change: (change.span.start, change.span.end))
-    for left, right in zip(ordered, ordered[1:], strict=False):
+    for left, right in pairwise(ordered):
         if left.span.end > right.span.start or left.span == right.span:
             raise refuse.overlap(text, (left.block, left.span), (right.block, right.span))
     _check_encoding(text, ordered)
@@ -136,6 +137,6 @@ def _warnings(ordered: Sequence[Change]) -> tuple[str, ...]:
     """One sentence for each block that needed a tolerance."""
     told = {change.block: change for change in reversed(ordered) if change.how}
     return tuple(
-        f"Block {number + 1} was placed by tolerating differences in {told[number].how} (penalty {told[number].penalty})."
+        f"Block {number + 1} was placed by tolerating {told[number].how} (penalty {told[number].penalty})."
         for number in sorted(told)
     )
