@@ -13,10 +13,8 @@ from __future__ import annotations
 import errno
 import json
 import socket
-import ssl
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from jupyter_agent.errors import ModelError
 from jupyter_agent.models.protocol import Endpoint
@@ -190,6 +188,8 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         return max(0.0, float(value))
     except ValueError:
         pass
+    from email.utils import parsedate_to_datetime
+
     try:
         when = parsedate_to_datetime(value or "")
     except ValueError:
@@ -210,6 +210,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _connection_error(chain: list[BaseException], endpoint: Endpoint) -> ModelError:
+    import ssl
+
     import httpx2
 
     host = endpoint.host

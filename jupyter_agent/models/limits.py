@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from jupyter_agent.models.protocol import Endpoint, Json, ModelInfo
 
@@ -35,15 +36,18 @@ async def ask(client: anthropic.AsyncAnthropic, endpoint: Endpoint) -> ModelInfo
 
 
 async def _retrieve(client: anthropic.AsyncAnthropic, model: str) -> Json | None:
+    """The model's entry as JSON: the SDK's own types warn about the shapes other servers give."""
     import anthropic
 
     try:
-        return (await client.models.retrieve(model)).to_dict()
+        entry = await client.get(f"/v1/models/{quote(model, safe='')}", cast_to=object)
+        if isinstance(entry, dict):
+            return entry
     except (anthropic.NotFoundError, anthropic.InternalServerError):
         pass
-    page = await client.models.list()
-    listed = [entry.to_dict() for entry in page.data or [] if entry.id == model]
-    return listed[0] if listed else None
+    page = await client.get("/v1/models", cast_to=object)
+    entries = page.get("data") if isinstance(page, dict) else None
+    return next((entry for entry in entries or [] if isinstance(entry, dict) and entry.get("id") == model), None)
 
 
 async def _local_context(client: anthropic.AsyncAnthropic, model: str) -> Json:

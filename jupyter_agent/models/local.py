@@ -6,7 +6,6 @@ Looking sends nothing of the person's: two requests without content to 127.0.0.1
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -51,6 +50,8 @@ async def find(ports: Mapping[str, int]) -> list[LocalServer]:
 
 
 def _probe(name: str, port: int) -> LocalServer | None:
+    import http.client
+
     try:
         status, listed = _request(port, "GET", "/v1/models")
         if status != 200 or not isinstance(listed, Mapping):
@@ -66,6 +67,8 @@ def _probe(name: str, port: int) -> LocalServer | None:
 
 
 def _request(port: int, method: str, path: str) -> tuple[int, Any]:
+    import http.client
+
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
     try:
         body = b"{}" if method == "POST" else None

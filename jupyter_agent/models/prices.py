@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from jupyter_agent.models.protocol import TokenCount
@@ -54,8 +54,7 @@ class Price:
 @functools.cache
 def table() -> Mapping[str, Any]:
     """The table as data: `as_of`, `source`, `models`."""
-    text = resources.files("jupyter_agent.models").joinpath("prices.json").read_text(encoding="utf-8")
-    return json.loads(text)  # type: ignore[no-any-return]
+    return json.loads(Path(__file__).with_name("prices.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def price_of(model: str) -> Price | None:

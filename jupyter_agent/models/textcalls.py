@@ -237,7 +237,10 @@ def _target(before: str) -> tuple[str, str, int] | None:
         if match is None:
             return None
         kind = "cell" if (match["kind"] or "").lower() in ("cell", "id") else "file"
-        return kind, match["target"].strip(), sum(len(part) + 1 for part in lines[:index])
+        target = match["target"].strip()
+        if not match["kind"] and (" " in target or not {".", "/", "\\"} & set(target)):
+            return None  # prose
+        return kind, target, sum(len(part) + 1 for part in lines[:index])
     return None
 
 
