@@ -18,7 +18,7 @@ COMMANDS = {
     "tool": "tool",
     "tools": "tool",
     "refactor": "refactor",
-    "verify": "refactor",
+    "verify": "verify",
     "graph": "graph",
     "conversations": "history",
     "show": "history",

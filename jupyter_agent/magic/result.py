@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AgentResult:
-    """`text`: the agent's closing words; `changes`: {target, cell, status}; `verified`, `reason`: how the turn ended."""
+    """`text`: the agent's closing words; `changes`: {target, cell, status}; `verified`, `reason`: its end."""
 
     text: str
     changes: tuple[Json, ...]
