@@ -16,8 +16,11 @@ from jupyter_agent.edit.model import Span, Window
 Key = Callable[[bytes], bytes]
 Lines = Sequence[bytes]
 
-MAX_PLACES = 1000
+MAX_PLACES = 10_000
 """Places listed for one ambiguous block: more of them would not make it clearer."""
+
+_BYTES_OF_PLACES = 500_000
+"""Places of a long block that overlaps itself are listed until they add up to this, to stay linear."""
 
 _ANCHORS_TRIED = 6
 _LINES_COMPARED = 4000
@@ -132,7 +135,7 @@ class Finder:
             spans.append(Span(0, size))
         padded = b"\n" + needle + eol
         position = data.find(padded, max(start - 1, 0), end)
-        while position >= 0 and self._wants_more(spans):
+        while position >= 0 and self._wants_more(spans, size):
             spans.append(Span(position + 1, position + 1 + size))
             position = data.find(padded, position + 1, end)
         tail = len(data) - size
@@ -140,8 +143,8 @@ class Finder:
             spans.append(Span(tail, len(data)))
         return spans
 
-    def _wants_more(self, spans: Sequence[Span]) -> bool:
-        if len(spans) < MAX_PLACES:
+    def _wants_more(self, spans: Sequence[Span], size: int) -> bool:
+        if len(spans) < 2 or (len(spans) < MAX_PLACES and len(spans) * size < _BYTES_OF_PLACES):
             return True
         return self.every and spans[-1].start > spans[-2].end
 

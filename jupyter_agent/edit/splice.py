@@ -73,11 +73,12 @@ def apply(text: Text, changes: Sequence[Change]) -> EditResult:
         if left.span.end > right.span.start or left.span == right.span:
             raise refuse.overlap(text, (left.block, left.span), (right.block, right.span))
     _check_encoding(text, ordered)
-    pieces, position = [], 0
+    view, position = memoryview(text.data), 0  # a view, because slices would copy the whole text once more
+    pieces: list[bytes | memoryview] = []
     for change in ordered:
-        pieces += [text.data[position : change.span.start], change.new]
+        pieces += [view[position : change.span.start], change.new]
         position = change.span.end
-    pieces.append(text.data[position:])
+    pieces.append(view[position:])
     data = _with_its_final_newline(text, b"".join(pieces), ordered[-1])
     if data == text.data:
         raise refuse.no_change()
