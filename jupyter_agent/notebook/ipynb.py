@@ -38,7 +38,7 @@ class Ipynb:
         return (codecs.BOM_UTF8 if self.bom else b"") + text.encode("utf-8")
 
 
-def parse(data: bytes, name: str) -> Ipynb:
+def parse(data: bytes, name: str, *, check_ids: bool = True) -> Ipynb:
     """Read a notebook of nbformat 4.
 
     NaN and infinities, which Python's json writes, are accepted; everything else must be strict JSON in UTF-8. Raises
@@ -63,7 +63,7 @@ def parse(data: bytes, name: str) -> Ipynb:
         if problem:
             _corrupt(name, f"cell {number} {problem}")
     minor = top.get("nbformat_minor", 0)
-    if minor >= 5:
+    if minor >= 5 and check_ids:
         _check_ids([cell.get("id") for cell in cells], name)
     return Ipynb(text, bom, minor, top.get("metadata", {}), cells, spans, array)
 
@@ -205,7 +205,7 @@ def _check_ids(ids: Sequence[str | None], name: str) -> None:
         what = f"all {half} cells are in it twice, as after a failed synchronisation. Delete one half in Jupyter"
     else:
         shown = ", ".join(twice[:10]) + (", …" if len(twice) > 10 else "")
-        what = f"several cells have the same id ({shown}). Repair the ids: with the operation repair_ids, or in Jupyter"
+        what = f"several cells have the same id ({shown}). Repair the ids: with the tool repair_notebook, or in Jupyter"
     raise NotebookRefused("duplicate_ids", f"{name} was not touched: {what} and try again.")
 
 

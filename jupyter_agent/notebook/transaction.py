@@ -82,7 +82,7 @@ def apply(
         raise NotebookRefused("op", "no operations were given. Pass at least one, for example an insert.")
     _check_expectations(before, operations)
     work = _Work(before, make_id or _random_id, edit_text or edit_source, language)
-    for number, operation in enumerate(operations, 1):
+    for number, operation in enumerate(_neighbours_first(operations), 1):
         try:
             work.apply(operation)
         except (NotebookRefused, EditRefused) as refused:
@@ -345,6 +345,22 @@ def _check_expectations(cells: Sequence[Cell], operations: Sequence[Operation]) 
             needed = isinstance(operation, _GUARDED)
             if (target.expected_hash is None and needed) or target.expected_hash not in (None, cell.hash):
                 raise stale_cell(cell, target.expected_hash)
+
+
+def _neighbours_first(operations: Sequence[Operation]) -> list[Operation]:
+    """The operations with each Restore behind the Restore of the cell it goes after; the others keep their places."""
+    restores = {op.id: op for op in operations if isinstance(op, Restore)}
+    ordered: list[Operation] = []
+    done: set[str] = set()
+    for operation in operations:
+        chain: list[Restore] = []
+        following = operation
+        while isinstance(following, Restore) and following.id not in done:
+            done.add(following.id)
+            chain.append(following)
+            following = restores.get(following.after or "", operation)
+        ordered += reversed(chain) if isinstance(operation, Restore) else [operation]
+    return ordered
 
 
 def _outcome(before: tuple[Cell, ...], operations: Sequence[Operation], work: _Work) -> Transaction:

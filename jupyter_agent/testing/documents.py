@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
@@ -37,53 +36,12 @@ from jupyter_agent.notebook.document import (
 )
 from jupyter_agent.testing import effects
 from jupyter_agent.testing.effects import grant
-
-
-class Backend(Protocol):
-    """How the suite reaches one kind of document."""
-
-    async def open(self, cells: Sequence[Cell]) -> Notebook:
-        """A new document that holds `cells`, opened. The suite closes the notebook."""
-        ...
-
-    async def stored(self) -> Sequence[Cell]:
-        """The document's cells now, not read through the notebook under test."""
-        ...
-
-    async def change(self, edit: Callable[[list[Cell]], list[Cell]]) -> None:
-        """Somebody else (the user, another program) replaces the document's cells."""
-        ...
+from jupyter_agent.testing.samples import Backend, ids, sample, target
 
 
 async def commit(notebook: Notebook, *operations: Operation) -> EditOutcome:
     """Describe, grant and commit one transaction."""
     return await effects.commit(await notebook.edit(operations))
-
-
-def sample() -> list[Cell]:
-    """Four cells: markdown, code with outputs, code, raw."""
-    outputs: list[Output] = [
-        {"output_type": "stream", "name": "stdout", "text": "1\n2\n"},
-        {
-            "output_type": "display_data",
-            "metadata": {},
-            "data": {"text/plain": "<Figure>", "image/png": "iVBORw0KGgo="},
-        },
-    ]
-    return [
-        Cell("intro", 0, "markdown", "# Title\n\nSome text.", {"tags": ["keep"]}),
-        Cell("first", 1, "code", "x = 1\nprint(x)\nprint(x + 1)", {"collapsed": False}, outputs, 7),
-        Cell("second", 2, "code", "y = x + 1", {}, (), None),
-        Cell("tail", 3, "raw", "raw text", {}),
-    ]
-
-
-def target(cells: Sequence[Cell], cell_id: str) -> Target:
-    return Target(cell_id, next(cell.hash for cell in cells if cell.id == cell_id))
-
-
-def ids(cells: Sequence[Cell]) -> list[str]:
-    return [cell.id for cell in cells]
 
 
 class DocumentConformance:
@@ -363,7 +321,8 @@ class DocumentConformance:
                 Insert("code", "new", after="second"),
             ]
         )
-        changes = effect.changes
+        # In any order: a cell goes behind its neighbour even where that one is put back later.
+        changes = effect.changes[::-1]
         grant(effect)
         outcome = await effect.commit()
         operations: list[Operation] = [
@@ -377,6 +336,17 @@ class DocumentConformance:
                 )
         await commit(notebook, *operations)
         assert [replace(c, outputs=list(c.outputs)) for c in await backend.stored()] == before
+
+    async def test_deleted_neighbours_are_restored_in_order(self, notebook: Notebook, backend: Backend) -> None:
+        effect = await notebook.edit([Delete(tuple(target(sample(), name) for name in ("intro", "first", "second")))])
+        await effects.commit(effect)
+        operations: list[Operation] = []
+        for change in reversed(effect.changes):
+            assert change.pre_image is not None
+            state = json.loads(change.pre_image)
+            operations.append(Restore(change.cell, state["cell"], state["after"]))
+        await commit(notebook, *operations)
+        assert ids(await backend.stored()) == ids(sample())
 
     async def test_restore_refuses_what_changed_since(self, notebook: Notebook, backend: Backend) -> None:
         state: Output = {"cell_type": "code", "metadata": {}, "source": "old", "outputs": [], "execution_count": None}

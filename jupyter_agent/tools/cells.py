@@ -195,6 +195,19 @@ async def create_notebook(
     return ToolResult.of("\n".join(lines), path=str(target), cells=[record(cell, source=True) for cell in made])
 
 
+@tool()
+async def repair_notebook(ctx: ToolContext, path: str) -> ToolResult:
+    """Give cells with duplicate, missing or invalid ids new ids; nothing else changes."""
+    from jupyter_agent.notebook.repair import repair_ids
+    from jupyter_agent.notebook.servers import check_not_open
+
+    effect = repair_ids(ctx.workspace.resolve(path), guard=check_not_open, root=ctx.workspace.root)
+    await ctx.allow(effect)
+    fresh = await effect.commit()
+    lines = [f"ok {_cells(len(fresh))} got new ids", *(f"#{index} id={made}" for index, made in fresh.items())]
+    return ToolResult.of("\n".join(lines), path=effect.target, ids={str(index): made for index, made in fresh.items()})
+
+
 def _new_cells(given: Sequence[Mapping[str, Any]]) -> list[Cell]:
     made: list[Cell] = []
     taken: set[str] = set()
