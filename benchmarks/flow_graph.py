@@ -1,14 +1,10 @@
-"""Data flow of a 1,000-cell notebook against IPython's transform and `ast.parse` of the same cells: at most 2 times.
-
-Run: `python benchmarks/flow_graph.py`. Prints the medians of seven rounds in milliseconds of CPU time and their ratio.
-"""
+"""Data flow of a 1,000-cell notebook against IPython's transform and `ast.parse` of the same cells: at most 2 times."""
 
 from __future__ import annotations
 
 import ast
-import statistics
-import time
-from collections.abc import Callable
+
+from _harness import Result, paired
 
 from jupyter_agent.notebook.document import Cell
 from jupyter_agent.notebook.flow import analyse
@@ -60,33 +56,25 @@ def notebook(count: int) -> list[Cell]:
     return [Cell(f"c{i}", i, "code", source.strip("\n"), execution_count=i + 1) for i, source in enumerate(sources)]
 
 
-def cpu(*tasks: Callable[[], object], rounds: int = 7) -> list[float]:
-    """Median CPU milliseconds of each task; the rounds alternate, so that a busy machine slows all alike."""
-    times: list[list[float]] = [[] for _ in tasks]
-    for _ in range(rounds):
-        for task, record in zip(tasks, times, strict=True):
-            start = time.process_time()
-            task()
-            record.append(time.process_time() - start)
-    return [statistics.median(record) * 1000 for record in times]
-
-
-def main() -> None:
+def measure() -> list[Result]:
     from IPython.core.inputtransformer2 import TransformerManager
 
     cells = notebook(1000)
+    graph = analyse(cells)
 
     def baseline() -> None:
         for cell in cells:
             ast.parse(TransformerManager().transform_cell(cell.source))
 
-    graph = analyse(cells)
-    base, flow, state = cpu(baseline, lambda: analyse(cells), lambda: (stale(graph, {"c1"}), rerun_plan(graph, {"c1"})))
-    print(f"IPython transform + ast.parse {base:8.1f} ms")
-    print(f"analyse                       {flow:8.1f} ms   ratio {flow / base:.2f} (at most 2)")
-    print(f"stale + rerun_plan            {state:8.1f} ms   ratio {state / base:.2f}")
-    print(f"{len(graph.cells)} cells, {len(graph.edges)} edges")
-
-
-if __name__ == "__main__":
-    main()
+    against = "IPython transform + ast.parse"
+    return [
+        paired("analyse 1,000 cells", against, lambda: analyse(cells), baseline, limit=2, rounds=7, clock="cpu"),
+        paired(
+            "stale + rerun_plan, 1,000 cells",
+            against,
+            lambda: (stale(graph, {"c1"}), rerun_plan(graph, {"c1"})),
+            baseline,
+            rounds=7,
+            clock="cpu",
+        ),
+    ]
