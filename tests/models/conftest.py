@@ -10,32 +10,16 @@ import pytest
 from jupyter_agent.models.client import Credential, MessagesModel
 from jupyter_agent.models.protocol import Endpoint
 from jupyter_agent.models.retry import Policy, Retry
-
-Connect = Callable[..., MessagesModel]
-
-
-class FakeClock:
-    """Time for the retry layer: sleeping moves it on, nothing waits."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-        self.slept: list[float] = []
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
+from jupyter_agent.testing.clock import CountedClock
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
+def clock() -> CountedClock:
+    return CountedClock()
 
 
 @pytest.fixture
-async def connect(clock: FakeClock) -> AsyncIterator[Connect]:
+async def connect(clock: CountedClock) -> AsyncIterator[Callable[..., MessagesModel]]:
     """`connect(url, anthropic=False, model="scripted-1", key="key", …)`; closed at the end of the test."""
     made: list[MessagesModel] = []
 

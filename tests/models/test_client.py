@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from jupyter_agent.errors import ModelError
-from jupyter_agent.models.client import Credential
+from jupyter_agent.models.client import Credential, MessagesModel
 from jupyter_agent.models.protocol import TokenCount
+from jupyter_agent.testing.clock import CountedClock
 from jupyter_agent.testing.scripted import ScriptedServer
-from tests.models.conftest import Connect, FakeClock
+
+Connect = Callable[..., MessagesModel]
 
 TOOLS = [{"name": "read_cells", "description": "…", "input_schema": {"type": "object", "properties": {}}}]
 ADAPTIVE = {"thinking": {"supported": True, "types": {"adaptive": {"supported": True}}}}
@@ -248,7 +251,7 @@ async def test_one_model_serves_several_event_loops_one_after_another() -> None:
         assert await asyncio.to_thread(run) == "a"
 
 
-async def test_wasted_tokens_of_a_broken_attempt_are_counted(connect: Connect, clock: FakeClock) -> None:
+async def test_wasted_tokens_of_a_broken_attempt_are_counted(connect: Connect, clock: CountedClock) -> None:
     usage = {"input": 1000, "output": 9}
     broken = {"text": "x" * 280, "fault": {"kind": "close_midway", "after": 8}, "usage": usage}
     async with ScriptedServer([broken, {"text": "ok", "usage": usage}]) as server:

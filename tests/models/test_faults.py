@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from typing import Any
 import pytest
 
 from jupyter_agent.errors import ModelError
-from jupyter_agent.models.client import Credential
+from jupyter_agent.models.client import Credential, MessagesModel
 from jupyter_agent.models.faults import retry_after
+from jupyter_agent.testing.clock import CountedClock
 from jupyter_agent.testing.scripted import ScriptedServer, refused_url
-from tests.models.conftest import Connect, FakeClock
+
+Connect = Callable[..., MessagesModel]
 
 HELLO = [{"role": "user", "content": "Hello"}]
 
@@ -37,7 +40,7 @@ TRANSIENT: list[Any] = [
 
 
 @pytest.mark.parametrize("fault", TRANSIENT, ids=str)
-async def test_transient_fault_is_survived_by_a_new_call(connect: Connect, clock: FakeClock, fault: Any) -> None:
+async def test_transient_fault_is_survived_by_a_new_call(connect: Connect, clock: CountedClock, fault: Any) -> None:
     script = [{"text": "broken " * 20, "fault": fault}, {"text": "whole"}]
     async with ScriptedServer(script) as server:
         model = connect(server.url, stall_seconds=0.3)
@@ -94,7 +97,7 @@ async def test_redirect_takes_neither_conversation_nor_key_elsewhere(connect: Co
         assert thief.requests == []
 
 
-async def test_refused_connection_is_tried_briefly(connect: Connect, clock: FakeClock) -> None:
+async def test_refused_connection_is_tried_briefly(connect: Connect, clock: CountedClock) -> None:
     with refused_url() as url, pytest.raises(ModelError, match="Is the server running") as caught:
         await connect(url).reply(system="", messages=HELLO, tools=[])
     assert caught.value.kind == "unreachable"
@@ -111,14 +114,14 @@ async def test_refused_connection_is_tried_briefly(connect: Connect, clock: Fake
         ("http://no-such-host.invalid", "There is no host"),
     ],
 )
-async def test_unusable_address_is_permanent(connect: Connect, clock: FakeClock, url: str, sentence: str) -> None:
+async def test_unusable_address_is_permanent(connect: Connect, clock: CountedClock, url: str, sentence: str) -> None:
     with pytest.raises(ModelError, match=sentence) as caught:
         await connect(url).reply(system="", messages=HELLO, tools=[])
     assert caught.value.kind == "unreachable"
     assert clock.slept == []
 
 
-async def test_key_that_cannot_be_sent(connect: Connect, clock: FakeClock) -> None:
+async def test_key_that_cannot_be_sent(connect: Connect, clock: CountedClock) -> None:
     key = "sk-line\nbreak"
     async with ScriptedServer([{"text": "x"}]) as server:
         with pytest.raises(ModelError, match="cannot be sent") as caught:
@@ -128,7 +131,7 @@ async def test_key_that_cannot_be_sent(connect: Connect, clock: FakeClock) -> No
         assert clock.slept == []
 
 
-async def test_tls_fault_is_permanent(connect: Connect, clock: FakeClock) -> None:
+async def test_tls_fault_is_permanent(connect: Connect, clock: CountedClock) -> None:
     async with ScriptedServer() as server:
         with pytest.raises(ModelError, match="No safe connection") as caught:
             await connect(server.url.replace("http", "https")).reply(system="", messages=HELLO, tools=[])
@@ -136,7 +139,7 @@ async def test_tls_fault_is_permanent(connect: Connect, clock: FakeClock) -> Non
         assert clock.slept == []
 
 
-async def test_untrusted_certificate_is_named(connect: Connect, clock: FakeClock, tmp_path: Path) -> None:
+async def test_untrusted_certificate_is_named(connect: Connect, clock: CountedClock, tmp_path: Path) -> None:
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
     command += ["-keyout", "key.pem", "-out", "cert.pem"]
     await asyncio.to_thread(subprocess.run, command, cwd=tmp_path, check=True, capture_output=True)

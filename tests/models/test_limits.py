@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from jupyter_agent.models.client import MessagesModel
 from jupyter_agent.models.limits import ELSEWHERE, FIRST_PARTY, from_entry
 from jupyter_agent.models.protocol import Endpoint, ModelInfo
 from jupyter_agent.models.request import build, input_tokens
 from jupyter_agent.testing.scripted import ScriptedServer, refused_url
-from tests.models.conftest import Connect
+
+Connect = Callable[..., MessagesModel]
 
 HERE = Endpoint("http://127.0.0.1:1", "127.0.0.1", "m", local=True, anthropic=False, source="test")
 THERE = Endpoint("https://api.anthropic.com", "api.anthropic.com", "m", local=False, anthropic=True, source="test")

@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_agent.errors import BudgetExceeded, ModelError
 from jupyter_agent.models.retry import Policy, Retry
-from tests.models.conftest import FakeClock
+from jupyter_agent.testing.clock import CountedClock
 
 
 class Server:
@@ -28,11 +28,11 @@ class Server:
         return "ok"
 
 
-def retry(clock: FakeClock, jitter: float = 0.5) -> Retry:
+def retry(clock: CountedClock, jitter: float = 0.5) -> Retry:
     return Retry(now=clock, sleep=clock.sleep, jitter=lambda: jitter)
 
 
-async def test_pauses_grow_and_end_after_six_requests(clock: FakeClock) -> None:
+async def test_pauses_grow_and_end_after_six_requests(clock: CountedClock) -> None:
     server = Server()
     with pytest.raises(ModelError, match="Gave up after 6 requests in 23 s") as caught:
         await retry(clock).run(server)
@@ -42,14 +42,14 @@ async def test_pauses_grow_and_end_after_six_requests(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("jitter", [0, 0.5, 0.999])
-async def test_never_sooner_than_the_server_asks(clock: FakeClock, jitter: float) -> None:
+async def test_never_sooner_than_the_server_asks(clock: CountedClock, jitter: float) -> None:
     server = Server(fails=2, retry_after=20)
     assert await retry(clock, jitter).run(server) == "ok"
     assert all(20 <= pause <= 22 for pause in clock.slept)
     assert len(clock.slept) == 2
 
 
-async def test_a_retry_after_of_an_hour_is_said_and_not_slept(clock: FakeClock) -> None:
+async def test_a_retry_after_of_an_hour_is_said_and_not_slept(clock: CountedClock) -> None:
     server = Server(retry_after=3600)
     with pytest.raises(ModelError, match="left alone for 3") as caught:
         await retry(clock, 0).run(server)
@@ -58,7 +58,7 @@ async def test_a_retry_after_of_an_hour_is_said_and_not_slept(clock: FakeClock) 
     assert caught.value.retry_after == 3600
 
 
-async def test_total_time_is_bounded(clock: FakeClock) -> None:
+async def test_total_time_is_bounded(clock: CountedClock) -> None:
     server = Server(retry_after=50)
     with pytest.raises(ModelError):
         await retry(clock, 0).run(server)
@@ -66,7 +66,7 @@ async def test_total_time_is_bounded(clock: FakeClock) -> None:
     assert server.requests == 3
 
 
-async def test_permanent_error_is_not_repeated(clock: FakeClock) -> None:
+async def test_permanent_error_is_not_repeated(clock: CountedClock) -> None:
     calls = []
 
     async def refuse() -> None:
@@ -78,20 +78,20 @@ async def test_permanent_error_is_not_repeated(clock: FakeClock) -> None:
     assert calls == [1]
 
 
-async def test_parallel_callers_share_one_series(clock: FakeClock) -> None:
+async def test_parallel_callers_share_one_series(clock: CountedClock) -> None:
     server, layer = Server(), retry(clock)
     results = await asyncio.gather(*(layer.run(server) for _ in range(4)), return_exceptions=True)
     assert all(isinstance(result, ModelError) for result in results)
     assert server.requests == 6
 
 
-async def test_parallel_callers_all_go_on_after_recovery(clock: FakeClock) -> None:
+async def test_parallel_callers_all_go_on_after_recovery(clock: CountedClock) -> None:
     server, layer = Server(fails=5), retry(clock)
     assert await asyncio.gather(*(layer.run(server) for _ in range(4))) == ["ok"] * 4
     assert len(clock.slept) <= 2
 
 
-async def test_while_it_must_be_left_alone_no_request_is_made(clock: FakeClock) -> None:
+async def test_while_it_must_be_left_alone_no_request_is_made(clock: CountedClock) -> None:
     server, layer = Server(), retry(clock)
     with pytest.raises(ModelError):
         await layer.run(server)
@@ -107,7 +107,7 @@ async def test_while_it_must_be_left_alone_no_request_is_made(clock: FakeClock) 
     assert await layer.run(server) == "ok"
 
 
-async def test_another_incident_later_has_all_its_retries(clock: FakeClock) -> None:
+async def test_another_incident_later_has_all_its_retries(clock: CountedClock) -> None:
     server, layer = Server(), retry(clock)
     with pytest.raises(ModelError):
         await layer.run(server)
@@ -116,7 +116,7 @@ async def test_another_incident_later_has_all_its_retries(clock: FakeClock) -> N
     assert await layer.run(server) == "ok"
 
 
-async def test_the_budget_is_asked_before_every_request(clock: FakeClock) -> None:
+async def test_the_budget_is_asked_before_every_request(clock: CountedClock) -> None:
     server, allowed = Server(), [1, 1, 1]
 
     def budget() -> None:
@@ -129,7 +129,7 @@ async def test_the_budget_is_asked_before_every_request(clock: FakeClock) -> Non
     assert server.requests == 3
 
 
-async def test_stop_during_a_pause_frees_the_others(clock: FakeClock) -> None:
+async def test_stop_during_a_pause_frees_the_others(clock: CountedClock) -> None:
     paused = asyncio.Event()
 
     async def sleep(seconds: float) -> None:
