@@ -1,32 +1,53 @@
-"""A kernel that is started by its first run, so that reading a notebook, or a refused run, never starts anything."""
+"""A notebook's kernel that starts with its first run: before that there is nothing to inspect, interrupt or end."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from jupyter_agent.errors import KernelError
-from jupyter_agent.kernel.protocol import Execution, Kernel, KernelState, OnOutput, Variable
+from jupyter_agent.kernel.client import ClientKernel, start_kernel
+from jupyter_agent.kernel.launch import kernel_name
+from jupyter_agent.kernel.protocol import Execution, KernelState, KernelStatus, OnOutput, Variable
+
+
+def kernel_for(metadata: Mapping[str, Any], *, path: Path | None, cwd: Path, spill: Path | None = None) -> LazyKernel:
+    """The kernel that a notebook's metadata names (`python3` when it names none), not started yet.
+
+    `path` is the notebook's absolute path, `cwd` its folder, `spill` a folder for floods of output.
+    """
+    return LazyKernel(metadata, path=path, cwd=cwd, spill=spill)
 
 
 class LazyKernel:
-    """Implements `Kernel` over `start`, which is awaited once. `name` is the kernelspec's."""
+    """The `Kernel` protocol; `run` and `restart` start the kernel when there is none. Raises KernelError."""
 
-    def __init__(self, start: Callable[[], Awaitable[Kernel]], *, name: str, language: str) -> None:
-        self._start = start
-        self._name = name
-        self._language = language
-        self._kernel: Kernel | None = None
-        self._lock = asyncio.Lock()
+    def __init__(self, metadata: Mapping[str, Any], *, path: Path | None, cwd: Path, spill: Path | None) -> None:
+        self._name = kernel_name(metadata)
+        self._named_language = _language(metadata)
+        self._path, self._cwd, self._spill = path, cwd, spill
+        self._kernel: ClientKernel | None = None
+        self._starting = asyncio.Lock()
 
     @property
     def language(self) -> str:
-        return self._kernel.language if self._kernel is not None else self._language
+        return self._kernel.language if self._kernel is not None else self._named_language
 
     async def state(self) -> KernelState:
-        if self._kernel is None:
-            return KernelState("none", self._name, self._language, ours=True)
-        return await self._kernel.state()
+        if self._kernel is not None:
+            return await self._kernel.state()
+        status: KernelStatus = "starting" if self._starting.locked() else "none"
+        return KernelState(status, self._name, self._named_language, ours=True)
+
+    async def start(self) -> ClientKernel:
+        """The running kernel, started now if need be; concurrent callers get the same one."""
+        async with self._starting:
+            if self._kernel is None:
+                notebook = str(self._path) if self._path is not None else None
+                self._kernel = await start_kernel(self._name, cwd=self._cwd, notebook=notebook, spill=self._spill)
+            return self._kernel
 
     async def run(
         self,
@@ -38,7 +59,7 @@ class LazyKernel:
         store_history: bool = True,
         silent: bool = False,
     ) -> Execution:
-        kernel = await self._started()
+        kernel = await self.start()
         return await kernel.run(
             code,
             cell=cell,
@@ -49,29 +70,38 @@ class LazyKernel:
         )
 
     async def variables(self, names: Sequence[str] | None = None, *, detail: bool = False) -> list[Variable]:
-        if self._kernel is None:
-            raise KernelError("No kernel runs yet, so there are no variables. Run a cell first.", kind="not_started")
-        return await self._kernel.variables(names, detail=detail)
+        return await self._running().variables(names, detail=detail)
 
     async def interrupt(self) -> None:
-        if self._kernel is not None:
-            await self._kernel.interrupt()
+        await self._running().interrupt()
 
     async def restart(self) -> None:
-        """Restart; a kernel that was never started is started."""
         if self._kernel is None:
-            await self._started()
+            await self.start()
         else:
             await self._kernel.restart()
 
     async def shutdown(self) -> None:
-        async with self._lock:
+        async with self._starting:
             if self._kernel is not None:
                 await self._kernel.shutdown()
                 self._kernel = None
 
-    async def _started(self) -> Kernel:
-        async with self._lock:
-            if self._kernel is None:
-                self._kernel = await self._start()
-            return self._kernel
+    def _running(self) -> ClientKernel:
+        if self._kernel is None:
+            raise KernelError(
+                "No kernel runs for this notebook yet, so it has no variables. Run a cell, or start the kernel "
+                "(control_kernel 'start').",
+                kind="none",
+            )
+        return self._kernel
+
+
+def _language(metadata: Mapping[str, Any]) -> str:
+    """As the notebook says it: `language_info` as saved by the last kernel, or the kernelspec's language."""
+    for key, field in (("language_info", "name"), ("kernelspec", "language")):
+        entry = metadata.get(key)
+        name = entry.get(field) if isinstance(entry, Mapping) else None
+        if isinstance(name, str) and name:
+            return name.lower()
+    return "python"

@@ -17,10 +17,20 @@ KernelStatus = Literal["none", "starting", "idle", "busy", "dead", "unknown"]
 
 @dataclass(frozen=True)
 class Busy:
-    """What keeps the kernel busy when it is not ours: seconds so far, and the cell's id or first code line if known."""
+    """What keeps the kernel busy: seconds so far, and the cell's id or first code line if known.
+
+    `ours` is true for an execution of this client; `code` is the whole code where it was seen, so that a caller who
+    knows the notebook can name the cell.
+    """
 
     seconds: float
     what: str = ""
+    code: str = ""
+    ours: bool = False
+
+    def sentence(self) -> str:
+        """`running cell ab12 for 40 s`."""
+        return f"running {self.what or 'code that was started before we connected'} for {self.seconds:.0f} s"
 
 
 @dataclass(frozen=True)
@@ -41,7 +51,8 @@ class Snapshot:
 
     `error` is (ename, evalue, traceback lines without ANSI); `seconds` counts from our own busy; `truncated` says that
     stream text beyond the flood limit was left out of `outputs` (its whole is in `spill`, a file path, when given);
-    `started`/`ended` are ISO 8601 UTC.
+    `started`/`ended` are ISO 8601 UTC; `lost_names` are the variables that a dead kernel took with it, as last seen;
+    `advice` says what to do next where the status alone does not (input() refused, kernel dead, interrupt ignored).
     """
 
     status: Status
@@ -54,10 +65,14 @@ class Snapshot:
     truncated: bool = False
     spill: str | None = None
     lost_names: Sequence[str] = ()
+    advice: str = ""
 
 
 OnOutput = Callable[[Snapshot], Awaitable[None]]
-"""Called with the latest snapshot while outputs arrive (at most ~10 times a second) and once at the end."""
+"""Called with the latest snapshot while outputs arrive (at most ~10 times a second) and once at the end.
+
+It is called again later when a thread of the cell prints on or another cell updates one of its displays.
+"""
 
 
 class Execution(Protocol):

@@ -1,0 +1,427 @@
+"""The client backend: a kernel in a process of its own, over jupyter_client.
+
+One pump routes messages by parent id. Requests are held back while somebody else's cell runs, so they can be withdrawn
+and never stand in the person's queue for long. Touches the kernel only through its `Link`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jupyter_agent.errors import KernelError
+from jupyter_agent.kernel import inspection
+from jupyter_agent.kernel.channels import Channels, Message
+from jupyter_agent.kernel.execution import INTERRUPT_WAIT, LiveExecution
+from jupyter_agent.kernel.launch import Link, connect_to, start_own
+from jupyter_agent.kernel.others import Others
+from jupyter_agent.kernel.outputs import error_of
+from jupyter_agent.kernel.protocol import Busy, KernelState, KernelStatus, OnOutput, Status, Variable
+
+POLL_INTERVAL = 0.5
+"""Seconds between looks at the kernel's process: its death is noticed within two of them (fault f35)."""
+
+REPLY_GRACE = 3.0
+"""Seconds by which a reply and its `idle` may come apart before one of them counts as lost."""
+
+INSPECT_TIMEOUT = 10.0
+
+REMEMBERED = 50
+"""Ended executions that still take in late output and updates of their displays."""
+
+RESENDS = 3
+"""How often a request that somebody else's failing cell swept from the queue is sent again."""
+
+
+async def start_kernel(
+    name: str, *, cwd: Path | None = None, notebook: str | None = None, spill: Path | None = None
+) -> ClientKernel:
+    """Start a kernel that ends with this program. Raises KernelError (no_kernelspec, start_failed)."""
+    return await ClientKernel.open(await start_own(name, cwd=cwd, notebook=notebook), spill=spill)
+
+
+async def connect_kernel(connection_file: str | Path, *, spill: Path | None = None) -> ClientKernel:
+    """A client of a kernel that somebody else started; it is never shut down or restarted by us."""
+    return await ClientKernel.open(connect_to(connection_file), spill=spill)
+
+
+class ClientKernel:
+    """The `Kernel` protocol over one `Link`. All methods are called on the loop that opened it."""
+
+    def __init__(self, link: Link, spill: Path | None) -> None:
+        self._link = link
+        self._spill = spill
+        self._queue: deque[LiveExecution] = deque()
+        self._current: _Sent | None = None
+        self._recent: deque[tuple[str, LiveExecution]] = deque(maxlen=REMEMBERED)
+        self._others = Others()
+        self._names: list[str] = []
+        self._dead = False
+        self._closed = False
+        self._restarts = 0
+        self._watcher: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, link: Link, *, spill: Path | None = None, timeout: float = 60.0) -> ClientKernel:
+        """Connect and wait until the kernel answers, at most `timeout` seconds (start_failed, dead or busy then)."""
+        kernel = cls(link, spill)
+        try:
+            await kernel._connect(timeout)
+        except BaseException:
+            await kernel.shutdown()
+            raise
+        return kernel
+
+    async def _connect(self, timeout: float) -> None:
+        self._channels = Channels(self._link, self._on_iopub, self._on_reply, self._on_restarted)
+        self._info = await self._channels.open(timeout)
+        self._others.probe_needed = not self._link.ours
+        self._dead = False
+        self._watcher = asyncio.get_running_loop().create_task(self._watch())
+
+    # ------------------------------------------------------------------------------------------- the protocol
+
+    @property
+    def language(self) -> str:
+        """Lower case: `python`, `r`, `julia`, `bash`, …"""
+        return str(self._info.get("language_info", {}).get("name", "")).lower()
+
+    async def state(self) -> KernelState:
+        status: KernelStatus = "dead" if self._dead else "busy" if self._busy() else "idle"
+        busy = None if self._dead else self._busy()
+        return KernelState(status, self._link.name, self.language, self._link.ours, busy, self._restarts)
+
+    async def run(
+        self,
+        code: str,
+        *,
+        cell: str | None = None,
+        on_output: OnOutput | None = None,
+        queue_timeout: float = 60.0,
+        store_history: bool = True,
+        silent: bool = False,
+    ) -> LiveExecution:
+        self._check_alive()
+        if self._others.probe_needed:
+            await self._probe(wait=0.3)
+        execution = LiveExecution(
+            code,
+            cell=cell,
+            on_output=on_output,
+            queue_timeout=queue_timeout,
+            store_history=store_history,
+            silent=silent,
+            spill=self._spill,
+            busy=self._busy,
+            withdraw=self._withdraw,
+            stop=self._stop,
+        )
+        self._queue.append(execution)
+        self._advance()
+        return execution
+
+    async def variables(self, names: Sequence[str] | None = None, *, detail: bool = False) -> list[Variable]:
+        self._check_alive()
+        request = inspection.request(self.language, names, detail=detail)
+        subshell = None
+        if busy := self._busy():
+            if "kernel subshells" not in self._info.get("supported_features", ()):
+                raise KernelError(
+                    f"The kernel is {busy.sentence()} and cannot be looked into meanwhile. Wait for it "
+                    "(control_kernel 'wait'), then inspect again.",
+                    kind="busy",
+                )
+            subshell = await self._channels.create_subshell(INSPECT_TIMEOUT)
+        try:
+            reply = await self._channels.request(
+                "execute_request", request.content(), timeout=INSPECT_TIMEOUT, subshell=subshell, collect=True
+            )
+        except TimeoutError:
+            raise KernelError(
+                f"The kernel did not describe its variables within {INSPECT_TIMEOUT:g} s. Wait for it or interrupt it.",
+                kind="timeout",
+            ) from None
+        finally:
+            if subshell is not None:
+                self._channels.delete_subshell(subshell)
+        found = inspection.parse(request, reply)
+        if names is None:
+            self._names = [variable.name for variable in found]
+        return found
+
+    async def interrupt(self) -> None:
+        self._check_alive()
+        if self._current is not None:
+            self._current.execution.interrupted = True
+        await self._send_interrupt()
+
+    async def restart(self) -> None:
+        if self._link.restart is None:
+            raise KernelError(
+                "This kernel was started by another program and can only be restarted there "
+                "(in JupyterLab: Kernel > Restart).",
+                kind="unsupported",
+            )
+        await self._stop_watching()
+        self._end_all("dead", advice="The kernel was restarted while this ran; its variables are gone.")
+        self._channels.close()
+        try:
+            await self._link.restart()
+        except Exception as error:
+            self._dead = True
+            raise KernelError(f"The kernel could not be restarted: {error}", kind="start_failed") from error
+        self._restarts += 1
+        self._names = []
+        self._others = Others()
+        await self._connect(60.0)
+
+    async def shutdown(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await self._stop_watching()
+        self._end_all("dead", advice="The kernel was released while this ran.")
+        for _, execution in self._recent:
+            execution.close()
+        if hasattr(self, "_channels"):
+            self._channels.close()
+        if self._link.shutdown is not None:
+            await self._link.shutdown()
+
+    # ------------------------------------------------------------------------------------------- sending
+
+    def _busy(self) -> Busy | None:
+        if self._current is not None and self._current.execution.began:
+            execution = self._current.execution
+            return Busy(execution.seconds, _what(execution.cell, execution.code), execution.code, ours=True)
+        return self._others.busy()
+
+    def _check_alive(self) -> None:
+        if self._closed:
+            raise KernelError("This kernel was shut down. Start it again (control_kernel 'start').", kind="dead")
+        if self._dead:
+            raise KernelError(
+                "The kernel died and its variables are gone. " + _revive(self._link) + _lost(self._names),
+                kind="dead",
+            )
+
+    def _advance(self) -> None:
+        """Send the next request when the kernel is free: a request in its queue could not be withdrawn."""
+        if self._current is None and self._queue and not self._dead and self._others.busy() is None:
+            execution = self._queue.popleft()
+            self._current = _Sent(execution, self._send(execution))
+            self._recent.append((self._current.message_id, execution))
+
+    def _send(self, execution: LiveExecution) -> str:
+        content = {
+            "code": execution.code,
+            "silent": execution.silent,
+            "store_history": execution.store_history,
+            "user_expressions": {} if self.language != "python" else {"names": inspection.NAMES_EXPRESSION},
+            "allow_stdin": False,
+            # The person's queued cells go on when ours fails (fault n38).
+            "stop_on_error": False,
+        }
+        return self._channels.send(
+            "execute_request", content, metadata={"cellId": execution.cell} if execution.cell else {}
+        )
+
+    def _withdraw(self, execution: LiveExecution) -> bool:
+        if execution not in self._queue:
+            return False
+        self._queue.remove(execution)
+        execution.finish("aborted", advice="Withdrawn before the kernel began with it: it was not run.")
+        return True
+
+    async def _stop(self, execution: LiveExecution) -> None:
+        """Interrupt the kernel only while this very execution runs: another's is never hit (fault n38)."""
+        deadline = time.monotonic() + INTERRUPT_WAIT
+        sent = self._current
+        while sent is not None and sent is self._current and sent.execution is execution and not sent.answered:
+            if execution.began and (sent.echoed or execution.seconds > 0.3):
+                execution.interrupted = True
+                await self._send_interrupt()
+                return
+            if time.monotonic() > deadline:
+                return
+            await asyncio.sleep(0.01)
+
+    async def _send_interrupt(self) -> None:
+        if self._link.interrupt is not None:
+            await self._link.interrupt()
+        else:
+            self._channels.send("interrupt_request", {}, channel="control")
+        # ipykernel's loop may sleep in a cell's `await` and see the signal only when a message wakes it.
+        self._channels.send("kernel_info_request", {})
+
+    # ------------------------------------------------------------------------------------------- receiving
+
+    def _on_iopub(self, message: Message) -> None:
+        kind, content, parent = message["header"]["msg_type"], message["content"], message["parent_header"]
+        sent = self._current
+        if sent is not None and parent.get("msg_id") == sent.message_id:
+            self._on_own(sent, kind, content)
+        elif kind in ("status", "execute_input"):
+            if parent.get("session") != self._channels.session_id:
+                self._others.observe(kind, content, message)
+                self._advance()
+        elif kind == "update_display_data":
+            self._update_displays(content)
+        else:
+            for message_id, execution in self._recent:
+                if message_id == parent.get("msg_id"):
+                    execution.feed(kind, content)
+
+    def _on_own(self, sent: _Sent, kind: str, content: dict[str, Any]) -> None:
+        if kind == "status":
+            if content.get("execution_state") == "busy":
+                sent.execution.begin()
+            elif content.get("execution_state") == "idle":
+                sent.idle_at = time.monotonic()
+                self._settle(sent)
+        elif kind == "execute_input":
+            sent.echoed = True
+            sent.execution.execution_count = content.get("execution_count")
+        elif kind == "update_display_data":
+            self._update_displays(content)
+        else:
+            sent.execution.feed(kind, content)
+
+    def _update_displays(self, content: dict[str, Any]) -> None:
+        """A display belongs to the cell that made it, whichever cell updates it."""
+        newest = {execution.cell: execution for _, execution in self._recent}
+        for _, execution in self._recent:
+            if execution.cell is None or newest[execution.cell] is execution:
+                execution.feed("update_display_data", content)
+
+    def _on_reply(self, message: Message) -> None:
+        sent = self._current
+        if sent is not None and message["parent_header"].get("msg_id") == sent.message_id:
+            sent.reply, sent.reply_at = message["content"], time.monotonic()
+            self._settle(sent)
+
+    def _settle(self, sent: _Sent, *, lost: bool = False) -> None:
+        """End the execution once both its reply and its idle are there, or one of them counts as lost."""
+        if sent is not self._current or not (lost or (sent.reply is not None and sent.idle_at is not None)):
+            return
+        execution, reply = sent.execution, sent.reply or {}
+        self._current = None
+        status, error = _outcome(reply, execution)
+        if status == "aborted" and not execution.interrupted and not sent.echoed and execution.resends < RESENDS:
+            # Swept away by somebody else's failing cell: our code has not run.
+            execution.requeue()
+            self._queue.appendleft(execution)
+        else:
+            if isinstance(reply.get("execution_count"), int) and execution.execution_count is None:
+                execution.execution_count = reply["execution_count"]
+            self._names = inspection.names_in(reply) or self._names
+            execution.finish(status, error=error)
+        self._advance()
+
+    def _on_restarted(self) -> None:
+        """Somebody restarted the kernel: what ran is gone, the kernel itself is there again."""
+        self._end_all(
+            "dead", advice="The kernel was restarted by someone else; its variables are gone." + _lost(self._names)
+        )
+        self._others = Others()
+        self._names = []
+        self._restarts += 1
+        self._dead = False
+
+    def _end_all(self, status: Status, *, advice: str) -> None:
+        pending = [self._current.execution] if self._current is not None else []
+        pending.extend(self._queue)
+        self._current = None
+        self._queue.clear()
+        for execution in pending:
+            execution.finish(status, lost_names=self._names, advice=advice)
+
+    # ------------------------------------------------------------------------------------------- watching
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(POLL_INTERVAL)
+            alive = await self._channels.alive()
+            if not alive and not self._dead:
+                # What the kernel said last is still on its way through the sockets.
+                await asyncio.sleep(0.2)
+                self._dead = True
+                self._end_all("dead", advice="The kernel died. " + _revive(self._link) + _lost(self._names))
+            elif alive and self._dead:
+                self._on_restarted()
+            sent = self._current
+            if sent is not None and sent.overdue(self._channels.last_iopub):
+                self._settle(sent, lost=True)
+            if self._others.busy() is not None and not self._dead:
+                await self._probe(wait=0.0)
+                self._advance()
+
+    async def _probe(self, *, wait: float) -> None:
+        """Ask the main shell for a sign of life; while it does not answer, somebody else's code is taken to run."""
+        self._others.probe_needed = False
+        probe = self._others.start_probe(self._channels)
+        if probe is not None and wait:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(probe), wait)
+        self._others.judge_probe()
+
+    async def _stop_watching(self) -> None:
+        if self._watcher is not None:
+            self._watcher.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watcher
+            self._watcher = None
+
+
+class _Sent:
+    """A request of ours in the kernel. `echoed`: its `execute_input` was seen, so the code itself has begun."""
+
+    def __init__(self, execution: LiveExecution, message_id: str) -> None:
+        self.execution = execution
+        self.message_id = message_id
+        self.echoed = False
+        self.reply: dict[str, Any] | None = None
+        self.reply_at: float | None = None
+        self.idle_at: float | None = None
+
+    @property
+    def answered(self) -> bool:
+        return self.reply is not None or self.idle_at is not None
+
+    def overdue(self, last_iopub: float) -> bool:
+        """Only one of reply and idle came, and nothing else (a backlog of output) has come for a while."""
+        first = self.reply_at if self.idle_at is None else self.idle_at if self.reply_at is None else None
+        return first is not None and time.monotonic() - max(first, last_iopub) > REPLY_GRACE
+
+
+def _outcome(reply: dict[str, Any], execution: LiveExecution) -> tuple[Status, tuple[str, str, list[str]] | None]:
+    status = reply.get("status", "error" if execution.outputs.error else "ok")
+    if status == "ok":
+        return "ok", None
+    if status == "error":
+        error = error_of(reply) if reply.get("ename") or reply.get("evalue") else execution.outputs.error
+        return ("interrupted" if error and error[0] == "KeyboardInterrupt" else "error"), error
+    # bash_kernel says `abort` where the protocol says `aborted`.
+    return ("interrupted" if execution.interrupted else "aborted"), None
+
+
+def _what(cell: str | None, code: str) -> str:
+    return f"cell {cell}" if cell else f"`{code.strip().splitlines()[0][:80]}`" if code.strip() else "code"
+
+
+def _revive(link: Link) -> str:
+    if link.restart is None:
+        return "Restart it where it was started. "
+    return "Restart it (control_kernel 'restart') and rerun what is needed. "
+
+
+def _lost(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    shown = ", ".join(list(names)[:30])
+    return f"Variables that were there: {shown}{f' and {len(names) - 30} more' if len(names) > 30 else ''}."
