@@ -1,7 +1,7 @@
-"""Build hook: the JupyterLab extension is built while the package is installed, from the TypeScript in `labextension/`.
+"""Build hook: the JupyterLab extension is built while the package is installed, from the sources in `labextension/`.
 
-The bundle in `jupyter_agent/labextension/` is not committed. It carries a digest of the sources it was built from, so it
-is rebuilt exactly when they changed, and an sdist or a second install needs neither Node.js nor network. Set
+The bundle in `jupyter_agent/labextension/` is not committed. It carries a digest of the sources it was built from, so
+it is rebuilt exactly when they changed, and an sdist or a second install needs neither Node.js nor network. Set
 JUPYTER_AGENT_NO_LAB_BUILD=1 to install the magic and the command line alone, without the panel.
 """
 
@@ -77,8 +77,9 @@ def get_build_hook() -> type[LabExtensionHook]:
 
 
 def _failure(command: list[str], done: subprocess.CompletedProcess[str]) -> str:
+    step, said = " ".join(command[3:]), (done.stdout + done.stderr)[-4000:]
     return (
-        f"Building the JupyterLab extension failed at `jlpm {' '.join(command[3:])}`:\n{(done.stdout + done.stderr)[-4000:]}\n"
+        f"Building the JupyterLab extension failed at `jlpm {step}`:\n{said}\n"
         f"To install without the panel (magic and command line only), set {OPT_OUT}=1."
     )
 
@@ -107,5 +108,5 @@ def _node_is_usable() -> bool:
 
 
 def _path_with_scripts() -> str:
-    """PATH with this interpreter's scripts last: without build isolation, `jupyter-builder` and `node` may be only there."""
+    """PATH with this interpreter's scripts last: without build isolation, the builder and `node` may be only there."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), sysconfig.get_path("scripts")])

@@ -7,6 +7,7 @@ is never claimed to be restored (faults f4, f5, f39).
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,13 +45,16 @@ class UndoReport:
         return "\n".join(lines)
 
 
-async def undo_turn(conversation: Conversation, turn: int | None = None) -> UndoReport:
-    """Undo `turn`, by default the last that changed something. The call itself is the grant.
+async def undo_turn(
+    conversation: Conversation, turn: int | None = None, *, only: Callable[[Reversal], bool] | None = None
+) -> UndoReport:
+    """Undo `turn`, by default the last that changed something; with `only`, just what it picks. The call is the grant.
 
     Raises Refused when there is nothing to undo.
     """
     target = turn if turn is not None else last_changed_turn(conversation.events)
     plan = reversals(conversation.events, target) if target is not None else []
+    plan = [item for item in plan if only is None or only(item)]
     if target is None or not plan:
         raise Refused(
             "There is nothing to undo: the agent changed nothing." if turn is None else f"Turn {turn} changed nothing."

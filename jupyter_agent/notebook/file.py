@@ -25,7 +25,7 @@ from jupyter_agent.notebook.document import Cell, CellsChanged, EditOutcome, Ope
 from jupyter_agent.notebook.ipynb import Ipynb, parse
 from jupyter_agent.notebook.ipynb_write import new_file, rewrite
 from jupyter_agent.notebook.limits import cap_outputs
-from jupyter_agent.notebook.transaction import apply
+from jupyter_agent.notebook.transaction import NewId, apply
 
 Guard = Callable[[str], Awaitable[None]]
 """Asked with the path before each write; raises NotebookRefused("open_elsewhere") when somebody else owns the file."""
@@ -114,9 +114,8 @@ class FileNotebook:
         state = await self._read()
         cells = self._with_pending(state.cells)
         language = str(state.file.metadata.get("kernelspec", {}).get("language", "python"))
-        make_id = None if state.file.minor >= 5 else _derived_id(cells)
-        transaction = apply(cells, operations, make_id=make_id, language=language)
-        return edit_effect(transaction, target=self._path, read=self.cells, rewrite=self._rewrite)
+        transaction = apply(cells, operations, make_id=await self.id_maker(), language=language)
+        return edit_effect(transaction, target=self._path, read=self.cells, rewrite=self.rewrite)
 
     async def set_outputs(
         self,
@@ -141,7 +140,7 @@ class FileNotebook:
     async def save(self) -> None:
         """Write pending outputs. Raises NotebookRefused, WorkspaceRefused; then they stay pending, shown by `cells`."""
         if self._pending:
-            await self._rewrite(lambda cells: tuple(cells))
+            await self.rewrite(lambda cells: tuple(cells))
 
     async def close(self) -> None:
         """Writes pending outputs; raises as `save` does."""
@@ -180,7 +179,12 @@ class FileNotebook:
         self._state = _State(file, cells, sha256, identity, known)
         return self._state
 
-    async def _rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
+    async def id_maker(self) -> NewId | None:
+        """How new cells get their ids: None for at random, which is where the file stores them."""
+        state = await self._read()
+        return None if state.file.minor >= 5 else _derived_id(self._with_pending(state.cells))
+
+    async def rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
         """Replace the cells in one step, with pending outputs; repeats `make` on what others wrote in between."""
         await self._read()
         for _ in range(ATTEMPTS):

@@ -46,14 +46,18 @@ class Server:
         return bool(self.root) and Path(path).is_relative_to(os.path.realpath(self.root))
 
 
-async def check_not_open(path: str, runtime_dir: str | os.PathLike[str] | None = None) -> None:
+async def check_not_open(
+    path: str, runtime_dir: str | os.PathLike[str] | None = None, *, besides: int | None = None
+) -> None:
     """Raise NotebookRefused("open_elsewhere") when a running server has the notebook open or may have it open.
 
     A server counts as having it open when one of its sessions is for this file; when its root holds the file and it
-    cannot be asked (password without token, no answer), it may have it open.
+    cannot be asked (password without token, no answer), it may have it open. The server of process `besides` is not
+    asked: it is the one that wants to know.
     """
     real = os.path.realpath(path)
-    servers = await asyncio.to_thread(running_servers, runtime_dir)
+    running = await asyncio.to_thread(running_servers, runtime_dir)
+    servers = [server for server in running if server.pid != besides]
     answers = await asyncio.gather(*(asyncio.to_thread(_ask, server, real) for server in servers))
     for server, answer in zip(servers, answers, strict=True):
         if answer == "open":

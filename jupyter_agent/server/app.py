@@ -1,0 +1,83 @@
+"""The extension itself: its handlers, and the few objects behind them, made when first needed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_server.extension.application import ExtensionApp
+
+from jupyter_agent import __version__
+from jupyter_agent.server.threads import AgentLoop, ServerLoop
+
+if TYPE_CHECKING:
+    from jupyter_agent.server.hub import Hub
+    from jupyter_agent.server.pages import Pages
+
+CONVERSATION = r"(?P<conversation_id>[^/]+)"
+
+
+class JupyterAgentApp(ExtensionApp):  # type: ignore[misc]
+    """Conversations with the agent, for JupyterLab's sidebar and whoever speaks its protocol."""
+
+    name = "jupyter_agent"
+    version = __version__
+    description = "A coding agent that lives in Jupyter."
+    load_other_extensions = True
+
+    def initialize_settings(self) -> None:
+        self.agent = AgentLoop()
+
+    def initialize_handlers(self) -> None:
+        # Imported here, so that an import of this module stays cheap for those who only list extensions.
+        from jupyter_agent.server import handlers, sockets
+
+        base = r"/jupyter-agent"
+        mine = {"app": self}
+        self.handlers.extend(
+            [
+                (rf"{base}/conversations", handlers.ConversationsHandler, mine),
+                (rf"{base}/conversations/{CONVERSATION}", handlers.ConversationHandler, mine),
+                (rf"{base}/conversations/{CONVERSATION}/events", sockets.EventsSocket, mine),
+                (rf"{base}/documents", sockets.DocumentsSocket, mine),
+                (rf"{base}/models", handlers.ModelsHandler, mine),
+                (rf"{base}/variables", handlers.VariablesHandler, mine),
+            ]
+        )
+
+    @cached_property
+    def server(self) -> ServerLoop:
+        """The server's loop; first asked for by a handler, on that loop."""
+        return ServerLoop(asyncio.get_running_loop())
+
+    @cached_property
+    def pages(self) -> Pages:
+        from jupyter_agent.server.pages import Pages
+
+        return Pages()
+
+    @cached_property
+    def hub(self) -> Hub:
+        from jupyter_agent.server.hub import Hub
+        from jupyter_agent.server.kernels import ServerKernels
+
+        app: Any = self.serverapp
+        kernels = ServerKernels(self.server, app.kernel_manager, app.session_manager)
+        return Hub(self.root, self.pages, kernels, self.log)
+
+    @cached_property
+    def root(self) -> Path:
+        """The folder that the contents manager serves, as an absolute real path."""
+        app: Any = self.serverapp
+        return Path(os.path.realpath(getattr(app.contents_manager, "root_dir", "") or app.root_dir))
+
+    async def stop_extension(self) -> None:
+        if self.agent.started:
+            try:
+                await asyncio.wait_for(self.agent.run(self.hub.close()), 5)
+            except TimeoutError:
+                self.log.warning("A conversation did not end in time; it is in its journal up to now.")
+            self.agent.stop()

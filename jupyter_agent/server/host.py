@@ -1,0 +1,72 @@
+"""Documents and kernels of conversations on this server: a `Host` over its pages and kernels."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from jupyter_agent.errors import AgentError, NotebookRefused
+from jupyter_agent.kernel.protocol import Kernel
+from jupyter_agent.notebook.document import Notebook
+from jupyter_agent.server.kernels import ServedKernel, ServerKernels
+from jupyter_agent.server.notebook import ServedNotebook
+from jupyter_agent.server.pages import Pages
+
+NO_NOTEBOOK = ".jupyter-agent-conversation"
+"""The session name of a kernel that a conversation without a notebook uses."""
+
+
+class ServerHost:
+    """One per conversation. `root` is the server's root as an absolute real path."""
+
+    def __init__(self, root: Path, pages: Pages, kernels: ServerKernels, spill: Path) -> None:
+        self._root, self._pages, self._server_kernels, self._spill = root, pages, kernels, spill
+        self._notebooks: dict[Path, ServedNotebook] = {}
+        self._kernels: dict[str, ServedKernel] = {}
+
+    async def notebook(self, path: Path) -> Notebook:
+        found = self._notebooks.get(path)
+        if found is None:
+            if path.is_dir():
+                raise NotebookRefused("not_regular", f"{path} is a folder. Name a notebook (.ipynb) in it.")
+            found = ServedNotebook(self._pages, path, self.name_of(path), self._root)
+            await found.cells()
+            self._notebooks[path] = found
+        return found
+
+    async def default_notebook(self) -> Notebook | None:
+        return None
+
+    async def kernel(self, notebook: Notebook | None) -> Kernel:
+        name = NO_NOTEBOOK if notebook is None or notebook.path is None else self.name_of(Path(notebook.path))
+        if name not in self._kernels:
+            metadata = await notebook.metadata() if notebook is not None else {}
+            self._kernels[name] = ServedKernel(self._server_kernels, name, metadata, self._spill)
+        return self._kernels[name]
+
+    def name_of(self, path: Path) -> str:
+        """The contents manager's name of a path: relative to the root, with forward slashes."""
+        return path.relative_to(self._root).as_posix() if path.is_relative_to(self._root) else path.as_posix()
+
+    async def settle(self) -> list[str]:
+        """At the end of a turn: save what may be saved. Sentences about what was left unsaved, and why."""
+        said: list[str] = []
+        for path, notebook in self._notebooks.items():
+            if notebook.left_unsaved:
+                said.append(
+                    f"{self.name_of(path)} had unsaved edits of yours, so it is left unsaved. Save it when you like."
+                )
+            try:
+                await notebook.save()
+            except (AgentError, OSError) as error:
+                said.append(f"{self.name_of(path)} could not be saved: {error}")
+        return said
+
+    async def close(self) -> None:
+        for notebook in self._notebooks.values():
+            with contextlib.suppress(OSError, AgentError):
+                await notebook.close()
+        for kernel in self._kernels.values():
+            await kernel.shutdown()
+        self._notebooks.clear()
+        self._kernels.clear()
