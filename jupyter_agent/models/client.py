@@ -71,8 +71,9 @@ class MessagesModel:
         self._secrets = Secrets({"API key": credential.value} if credential.value else {})
         self._client: anthropic.AsyncAnthropic | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._setting_up = asyncio.Lock()
         self._info: ModelInfo | None = None
-        self._asked_at = 0.0
+        self._ask_again_at = 0.0
         self._refused_options: set[str] = set()
 
     @property
@@ -81,12 +82,13 @@ class MessagesModel:
 
     async def info(self) -> ModelInfo:
         """The model's limits, asked once; asked again after a minute where the server could not say."""
-        stale = self._info is None or (not self._info.asked and time.monotonic() - self._asked_at > ASK_AGAIN_SECONDS)
-        if stale:
-            self._asked_at = time.monotonic()
-            self._info = await limits.ask(await self._connected(), self._endpoint)
-        assert self._info is not None
-        return self._info
+        client = await self._connected()
+        async with self._setting_up:
+            again = self._info is not None and not self._info.asked and time.monotonic() > self._ask_again_at
+            if self._info is None or again:
+                self._ask_again_at = time.monotonic() + ASK_AGAIN_SECONDS
+                self._info = await limits.ask(client, self._endpoint)
+            return self._info
 
     async def reply(
         self,
@@ -193,13 +195,15 @@ class MessagesModel:
     async def _connected(self) -> anthropic.AsyncAnthropic:
         """The SDK's client for the running event loop (its connections belong to the loop that made them)."""
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            try:
-                self._client = await asyncio.to_thread(self._build)
-            except Exception as error:
-                raise to_model_error(error, self._endpoint) from error
-            self._loop = loop
-        return self._client
+        if self._loop is not loop:
+            self._loop, self._client, self._setting_up = loop, None, asyncio.Lock()
+        async with self._setting_up:
+            if self._client is None:
+                try:
+                    self._client = await asyncio.to_thread(self._build)
+                except Exception as error:
+                    raise to_model_error(error, self._endpoint) from error
+            return self._client
 
     def _build(self) -> anthropic.AsyncAnthropic:
         import anthropic

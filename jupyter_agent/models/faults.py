@@ -165,7 +165,9 @@ def _message_of(body: object) -> str:
         for key in ("error", "message", "detail"):
             if body.get(key):
                 return _message_of(body[key])
-        return ""
+        return str(body.get("msg") or "")
+    if isinstance(body, list):
+        return "; ".join(filter(None, map(_message_of, body)))
     text = str(body or "")
     return "" if text.lstrip().startswith("<") else text
 

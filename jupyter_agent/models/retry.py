@@ -32,7 +32,7 @@ class Policy:
 
 
 class Retry:
-    """State of one model's server as its callers know it. Used on one event loop."""
+    """State of one model's server as its callers know it. Used on one event loop at a time."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class Retry:
         self._resume_at = 0.0
         self._last: ModelError | None = None
         self._one_at_a_time = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(
         self,
@@ -66,6 +67,8 @@ class Retry:
         how often it was tried. A call made while the bounds are reached fails without a request until the pause that
         would have followed is over, and is one request then.
         """
+        if self._loop is not asyncio.get_running_loop():
+            self._loop, self._one_at_a_time = asyncio.get_running_loop(), asyncio.Lock()
         if self._now() > self._resume_at + self.policy.total:
             self._last, self._failures = None, 0  # long ago: this is another incident
         while True:

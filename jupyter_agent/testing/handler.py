@@ -96,7 +96,7 @@ class Handler(BaseHTTPRequestHandler):
                 self._error(404, f"{self.command} {path} is not served here")
 
     def _models(self, wanted: str) -> None:
-        configured = self.owner.config.get("models", [{}])
+        configured = self.owner.config.get("models", [{"id": wanted}] if wanted else [{}])
         models = [{**DEFAULT_MODEL, **model} for model in configured or []]
         if configured is None:
             self._error(404, "this server lists no models")
@@ -109,6 +109,9 @@ class Handler(BaseHTTPRequestHandler):
             self._error(404, f"model: {wanted}")
 
     def _message(self, body: Json) -> None:
+        if "messages" not in body:
+            self._error(400, "messages: Field required")  # someone asks whether this is a Messages API at all
+            return
         try:
             number, reply, usage = self.owner.answer(body)
             complete = wire.message(reply, body, number, usage)

@@ -1,4 +1,4 @@
-"""Small notebooks for tests: cells, files of any nbformat 4 version and style, and the way a suite reaches a document."""
+"""Small notebooks for tests: cells, files of any nbformat 4 version and style, the way a suite reaches a document."""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ the first match in the newest tool results (`^` and `$` match at lines); `{{rege
 and later lines. A template that finds nothing is a failure like a matcher's.
 
 A line `{"server": {"models": [{"id", "max_input_tokens", "max_tokens", "capabilities"}] | null, "api_key": "…",
-"strict": true}}` sets what `/v1/models` says (null: 404) and which key is right (others get 401).
+"strict": true}}` sets what `/v1/models` says (null: 404; by default `scripted-1`, and any id asked for) and which key
+is right (others get 401).
 """
 
 from __future__ import annotations

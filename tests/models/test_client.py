@@ -260,3 +260,11 @@ async def test_wasted_tokens_of_a_broken_attempt_are_counted(connect: Connect, c
         assert reply.wasted.input == 1000
         assert reply.wasted.output >= 30
         assert len(clock.slept) == 1
+
+
+async def test_agents_that_start_together_share_one_client_and_ask_the_limits_once(connect: Connect) -> None:
+    async with ScriptedServer([{"text": "a", "repeat": 8}]) as server:
+        model = connect(server.url)
+        asking = (model.reply(system="", messages=[user()], tools=[]) for _ in range(8))
+        assert {reply.text for reply in await asyncio.gather(*asking)} == {"a"}
+        assert [r.path for r in server.requests if r.method == "GET"] == ["/v1/models/scripted-1", "/props", "/api/ps"]

@@ -118,12 +118,11 @@ async def test_a_local_server_is_offered_and_a_yes_remembered(tmp_path: Path) ->
         assert all("authorization" not in r.headers for r in server.requests)
         mode = stat.S_IMODE((tmp_path / "data" / "consent.json").stat().st_mode)
         assert mode == 0o600
-        server.failures.clear()
 
 
 async def test_a_server_that_lacks_the_wanted_model_is_not_used(tmp_path: Path) -> None:
     consent = Consent(tmp_path / "c.json")
-    async with ScriptedServer(check_on_exit=False) as server:
+    async with ScriptedServer() as server:
         with pytest.raises(ModelError, match="has no qwen"):
             await resolve(
                 model="qwen",
@@ -174,7 +173,7 @@ async def test_notice_names_host_and_what_leaves(tmp_path: Path) -> None:
 
 
 async def test_servers_that_are_no_messages_api_are_not_found() -> None:
-    async with ScriptedServer([{"server": {"models": None}}], check_on_exit=False) as other:
+    async with ScriptedServer([{"server": {"models": None}}]) as other:
         assert await find({"x": port_of(other), "nothing": 1}) == []
 
 
