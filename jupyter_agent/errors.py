@@ -120,7 +120,7 @@ class NotebookRefused(Refused):
 
 
 class KernelError(AgentError):
-    """Kinds: no_kernelspec, start_failed, dead, busy, timeout, unsupported."""
+    """Kinds: none (not started), no_kernelspec, start_failed, dead, busy, timeout, unsupported."""
 
     default_kind = "kernel"
 

@@ -31,6 +31,9 @@ REPLY_GRACE = 3.0
 
 INSPECT_TIMEOUT = 10.0
 
+WAKE_AGAIN = 0.3
+"""Seconds after an interrupt at which a kernel that did not react is woken once more: the first may have come early."""
+
 REMEMBERED = 50
 """Ended executions that still take in late output and updates of their displays."""
 
@@ -95,6 +98,10 @@ class ClientKernel:
         status: KernelStatus = "dead" if self._dead else "busy" if self._busy() else "idle"
         busy = None if self._dead else self._busy()
         return KernelState(status, self._link.name, self.language, self._link.ours, busy, self._restarts)
+
+    async def start(self) -> ClientKernel:
+        self._check_alive()
+        return self
 
     async def run(
         self,
@@ -255,9 +262,15 @@ class ClientKernel:
         if self._link.interrupt is not None:
             await self._link.interrupt()
         else:
-            self._channels.send("interrupt_request", {}, channel="control")
+            with contextlib.suppress(TimeoutError):
+                await self._channels.request("interrupt_request", {}, timeout=1.0, channel="control")
         # ipykernel's loop may sleep in a cell's `await` and see the signal only when a message wakes it.
-        self._channels.send("kernel_info_request", {})
+        self._wake()
+        asyncio.get_running_loop().call_later(WAKE_AGAIN, self._wake)
+
+    def _wake(self) -> None:
+        if self._current is not None and not self._current.answered:
+            self._channels.send("kernel_info_request", {})
 
     # ------------------------------------------------------------------------------------------- receiving
 

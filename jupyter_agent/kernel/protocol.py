@@ -117,6 +117,10 @@ class Kernel(Protocol):
 
     async def state(self) -> KernelState: ...
 
+    async def start(self) -> Any:
+        """Have the kernel running; nothing happens when it is. `run` starts it by itself."""
+        ...
+
     async def run(
         self,
         code: str,
