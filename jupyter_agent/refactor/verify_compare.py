@@ -120,7 +120,7 @@ def _list_difference(old: Sequence[_Item], new: Sequence[_Item], rules: Rules) -
 def _described(old: Sequence[_Item], new: Sequence[_Item], rules: Rules) -> str:
     """Different kinds of outputs: shown as what a person sees of each side."""
     before, after = ("\n".join(_shown(item, rules) for item in items) for items in (old, new))
-    return _diff(before, after, "outputs") or "the outputs come in another order or of another kind"
+    return _diff(before, after, "outputs")
 
 
 def _shown(item: _Item, rules: Rules) -> str:
@@ -131,8 +131,9 @@ def _shown(item: _Item, rules: Rules) -> str:
 
 
 def _diff(old: str, new: str, name: str) -> str:
-    """Both ends of each line are kept apart by a final newline, so that no line is marked as lacking one."""
-    return unified_diff(old.rstrip("\n") + "\n", new.rstrip("\n") + "\n", name)
+    """How two texts that are known to differ do so; never empty."""
+    shown = unified_diff(old.rstrip("\n") + "\n", new.rstrip("\n") + "\n", name)
+    return shown or f"{name} differs in blank lines at its end, or in how it came to be"
 
 
 def _text_difference(old: str, new: str, name: str, rules: Rules) -> str:
@@ -170,9 +171,8 @@ def _value_difference(mime: str, old: Any, new: Any, rules: Rules) -> str:
         if same_html(before_text, after_text, rules):
             return ""
         before_text, after_text = without_random_ids(before_text), without_random_ids(after_text)
-    return _text_difference(before_text, after_text, mime, rules) or (
-        "the markup differs in its blanks only" if mime in _MARKUP else ""
-    )
+        return _diff(normal(before_text, rules), normal(after_text, rules), mime)
+    return _text_difference(before_text, after_text, mime, rules)
 
 
 def _decoded(value: Any) -> bytes | None:
