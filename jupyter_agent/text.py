@@ -233,6 +233,7 @@ class Secrets:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         """`values` maps the name that the mask shows to the value."""
+        self.values = dict(values)
         forms: dict[str, str] = {}
         wrapped: dict[str, str] = {}
         for name, value in values.items():
