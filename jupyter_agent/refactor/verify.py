@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from jupyter_agent.notebook.document import Cell, Output
 from jupyter_agent.refactor.verify_compare import marks, output_difference
+from jupyter_agent.refactor.verify_config import project_patterns
 from jupyter_agent.refactor.verify_run import CELL_TIMEOUT, CellRun, FreshRun, OnCell, StartKernel, run_fresh
 from jupyter_agent.refactor.verify_text import RELATIVE_TOLERANCE, Rules, normal, same_text
 
@@ -113,7 +114,7 @@ async def verify(
     path: Path | None = None,
     original: Original | None = None,
     files: Mapping[str, bytes] | None = None,
-    sanitize: Sequence[tuple[str, str]] = (),
+    sanitize: Sequence[tuple[str, str]] | None = None,
     timeout: float = CELL_TIMEOUT,
     start: StartKernel | None = None,
     on_cell: OnCell | None = None,
@@ -122,8 +123,10 @@ async def verify(
 
     Where an output differs, what it is compared with is run once more: a cell that differs between two runs of the
     same code is `not_deterministic`, not `changed`. `timeout` is seconds a cell; `path`, `files`, `start` and
-    `on_cell` are as in `run_fresh`; `sanitize` are nbval's pairs. Raises KernelError when no kernel starts.
+    `on_cell` are as in `run_fresh`; `sanitize` are nbval's pairs, None for those that the project's pytest
+    configuration names. Raises KernelError when no kernel starts, UsageError when those pairs cannot be read.
     """
+    patterns = project_patterns(path) if sanitize is None else tuple(sanitize)
 
     async def run(which: Sequence[Cell], with_files: Mapping[str, bytes] | None) -> FreshRun:
         return await run_fresh(
@@ -135,14 +138,14 @@ async def verify(
     after = await run(cells, files)
     runs = [item for item in (before, after) if item is not None]
     pairs = _pairs(base, cells)
-    rules = Rules(tuple(sanitize), clock=(runs[0].began, after.ended))
+    rules = Rules(patterns, clock=(runs[0].began, after.ended))
     verdicts = [_verdict(pair, before, after, rules) for pair in pairs]
     if any(item.verdict == "changed" for item in verdicts):
         # The original twice: against its first run where it was executed, else the notebook's own code against itself.
         once = before or after
         again = await run(base.cells, base.files) if base.execute else await run(cells, files)
         runs.append(again)
-        rules = Rules(tuple(sanitize), clock=(runs[0].began, again.ended))
+        rules = Rules(patterns, clock=(runs[0].began, again.ended))
         verdicts = [
             _chance(verdict, pair, once, again, base.execute, rules)
             for verdict, pair in zip(verdicts, pairs, strict=True)

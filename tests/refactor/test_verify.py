@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from jupyter_agent.errors import KernelError
+from jupyter_agent.errors import KernelError, UsageError
 from jupyter_agent.kernel.launch import started_pids
 from jupyter_agent.notebook.document import Cell, Output
 from jupyter_agent.refactor.verify import Original, VerifyReport, verify
+from jupyter_agent.refactor.verify_config import project_patterns
 from jupyter_agent.refactor.verify_copy import folder_copy, project_of
 from jupyter_agent.refactor.verify_run import needed, run_fresh
 
@@ -324,6 +325,38 @@ def test_home_is_never_copied_as_a_project(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / ".git").mkdir()
     (tmp_path / "notes").mkdir()
     assert project_of(tmp_path / "notes") == tmp_path / "notes"
+
+
+async def test_the_projects_sanitising_patterns_hold(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.pytest.ini_options]\naddopts = '--nbval --nbval-sanitize-with=sane.cfg'\n"
+    )
+    (tmp_path / "sane.cfg").write_text("regex: job \\d+\nreplace: JOB\n")
+    (tmp_path / "nb").mkdir()
+    cells = notebook(code("a", "print('job', 7)", "job 6\n"))
+    assert (await verify(cells, PYTHON, path=tmp_path / "nb" / "n.ipynb")).status == "proven"
+    assert verdicts(await verify(cells, PYTHON, path=tmp_path / "nb" / "n.ipynb", sanitize=())) == {"a": "changed"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pytest.ini", "[pytest]\naddopts =\n    -q\n    --nbval-sanitize-with sane.cfg\n"),
+        ("tox.ini", "[pytest]\naddopts = --sanitize-with 'sane.cfg'\n"),
+        ("setup.cfg", "[tool:pytest]\naddopts = --nbval-sanitize-with=sane.cfg -x\n"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = ['--nbval-sanitize-with', 'sane.cfg']\n"),
+    ],
+)
+def test_patterns_are_found_in_every_form_of_configuration(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    (tmp_path / "sane.cfg").write_text("# comment\nregex: a+\nreplace: b\n\nregex: [0-9]\nreplace: N\n")
+    assert project_patterns(tmp_path / "n.ipynb") == (("a+", "b"), ("[0-9]", "N"))
+    (tmp_path / "sane.cfg").write_text("regex: (\nreplace: b\n")
+    with pytest.raises(UsageError, match="no regular expression"):
+        project_patterns(tmp_path / "n.ipynb")
+    (tmp_path / "sane.cfg").unlink()
+    with pytest.raises(UsageError, match="cannot be read"):
+        project_patterns(tmp_path / "n.ipynb")
 
 
 # --------------------------------------------------------------------------------------------------------- kernels

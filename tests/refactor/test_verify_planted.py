@@ -5,6 +5,8 @@ One notebook of a hundred cells, run before and after, so that a hundred verdict
 
 from __future__ import annotations
 
+import pytest
+
 from jupyter_agent.notebook.document import Cell
 from jupyter_agent.refactor.verify import Original, verify
 
@@ -131,6 +133,7 @@ def cells(sources: list[tuple[str, str, bool]]) -> list[Cell]:
     return [setup, *made]
 
 
+@pytest.mark.timeout(400)
 async def test_planted_changes_are_caught_and_equal_refactorings_are_not_blamed() -> None:
     changes = [(*pair, False) for pair in planted()] + [(*pair, True) for pair in RAISING]
     assert len(changes) >= 100
