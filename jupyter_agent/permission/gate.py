@@ -27,8 +27,8 @@ class Gate:
     """Decides effects of one conversation.
 
     `rules` come from the user's settings (and only tighten when they come from a project). `answers` are given in
-    advance (`--allow`), `remembered` with "always": they settle asks, and only a deny beats them. `publish` journals an event
-    before anyone sees it. `asker` is None where nobody can answer: then ask means no. `pause` stops the budget's
+    advance (`--allow`), `remembered` with "always": they settle asks, and only a deny beats them. `publish` journals an
+    event before anyone sees it. `asker` is None where nobody can answer: then ask means no. `pause` stops the budget's
     clock while a person thinks (fault f43).
     """
 
