@@ -58,7 +58,9 @@ def _stands_for_code(text: str, *, note: bool) -> bool:
         return False
     if not words:
         return dotted and not note and not re.sub(r"[\s.…()\[\]{}-]+", "", text)
-    if any(word not in _STRONG and word not in _WEAK and word not in _FILLING for word in words):
+    known = _STRONG | _WEAK | _FILLING
+    strange = [word for word in words if word not in known]
+    if len(strange) > (1 if _DOTS.match(text) else 0):  # "... rest of the page": dots first excuse one noun
         return False
     strong = sum(word in _STRONG for word in words)
     if dotted:
