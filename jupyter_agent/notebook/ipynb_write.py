@@ -21,7 +21,8 @@ _LINE_START = re.compile(r"(\r?\n)([ \t]*)")
 class Style:
     """How a file writes JSON. `unit` is one step of indentation, None for everything on one line.
 
-    `ascii`: other characters are escaped; `lines`: multi-line strings are lists; `order`: the keys of a cell.
+    `ascii`: other characters are escaped; `lines`: multi-line strings are lists; `order`: the keys of a cell, empty for
+    nbformat's.
     """
 
     unit: str | None
@@ -104,7 +105,8 @@ def style_of(file: Ipynb) -> Style:
         colon=colon.group(1) if colon and "\n" not in colon.group(1) else ": ",
         ascii=escapes_non_ascii(text),
         lines=isinstance(sources[0], list) if sources else True,
-        order=tuple(code),
+        # In nbformat's own order, which is alphabetical, a key that the example lacks has its place too.
+        order=() if list(code) == sorted(code) else tuple(code),
     )
 
 
@@ -143,9 +145,9 @@ def _gap_before(file: Ipynb, number: int | None) -> str:
 
 def _new_cell(cell: Cell, style: Style, file: Ipynb, between: str) -> str:
     raw = to_json(cell, with_id=file.minor >= 5, lines=style.lines)
-    ordered = {key: raw[key] for key in style.order if key in raw}
+    ordered = {key: raw[key] for key in style.order if key in raw} | raw
     match = _LINE_START.search(between)
-    return style.dumps(ordered | raw, match.group(2) if match else "")
+    return style.dumps(ordered, match.group(2) if match else "")
 
 
 def _changed_cell(file: Ipynb, number: int, old: Cell, new: Cell, style: Style) -> str:
@@ -163,7 +165,7 @@ def _changed_cell(file: Ipynb, number: int, old: Cell, new: Cell, style: Style) 
     raw = {key: value for key, value in raw.items() if value is not None or key == "execution_count"}
     if new.type != "code":
         raw.pop("execution_count", None)
-    order = [key for key in style.order if key in raw]
+    order = [key for key in style.order or sorted(raw) if key in raw]
     ordered = {key: raw[key] for key in ([*keys, *order] if new.type == old.type else order) if key in raw} | raw
     match = _LINE_START.search(_gaps(file, style)[1])
     return style.dumps(ordered, match.group(2) if match else "")

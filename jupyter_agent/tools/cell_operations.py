@@ -64,6 +64,11 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "clear_outputs": ("cells",),
     "set_tags": ("cell", "tags"),
 }
+_TAKES: Mapping[str, tuple[str, ...]] = {
+    **_NEEDS,
+    "insert": ("type", "source", "after", "before"),
+    "move": ("cells", "after", "before"),
+}
 _ALIASES = {
     "cell_id": "cell",
     "hash": "expected_hash",
@@ -221,6 +226,10 @@ def _operation(op: Op, number: int) -> Operation:
     missing = [key for key in _NEEDS[name] if key not in op]
     if missing:
         raise BadArguments(f"ops[{number - 1}] ({name}) needs {' and '.join(missing)}.")
+    senseless = [key for key in op if key not in (*_TAKES[name], "op", "expected_hash")]
+    if senseless:
+        takes = ", ".join(_TAKES[name])
+        raise BadArguments(f"ops[{number - 1}] ({name}) takes {takes}; {', '.join(senseless)} has no meaning there.")
     target = Target(op.get("cell", ""), op.get("expected_hash"))
     targets = tuple(_target(ref, number) for ref in op.get("cells", []))
     after, before = op.get("after"), op.get("before")
