@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
+from jupyter_agent.edit.syntax import check_cell
 from jupyter_agent.errors import BadArguments
 from jupyter_agent.events import Json
 from jupyter_agent.notebook.cells import CELL_TYPES, new_id, normal_source
 from jupyter_agent.notebook.document import Cell, EditOutcome, Notebook
 from jupyter_agent.notebook.outputs import count_to_id
 from jupyter_agent.notebook.render import cell_blocks, header, join_blocks, outline_entry, record
-from jupyter_agent.notebook.syntax import check_cell
 from jupyter_agent.notebook.transaction import unknown_cell
 from jupyter_agent.text import clip
 from jupyter_agent.tool import ToolContext, ToolResult, tool
@@ -163,14 +163,20 @@ def _syntax(changed: Sequence[Cell], old: Mapping[str, Cell], language: str) -> 
     """New syntax errors by cell id: an error that the cell had before is not this edit's."""
     found: dict[str, str] = {}
     for cell in changed:
-        problem = check_cell(cell.source, language) if cell.type == "code" else None
-        if problem is None:
-            continue
         was = old.get(cell.id)
-        had = check_cell(was.source, language) if was is not None and was.type == "code" else None
-        if had is None or had.message != problem.message:
-            found[cell.id] = problem.shown(cell.source)
+        if cell.type != "code" or (was is not None and was.type == "code" and was.source == cell.source):
+            continue
+        before = was.source if was is not None and was.type == "code" else None
+        problems = check_cell(before, cell.source, to_python=_to_python, language=language)
+        if problems:
+            found[cell.id] = "\n".join(str(problem) for problem in problems)
     return found
+
+
+def _to_python(source: str) -> str:
+    from jupyter_agent.notebook.flow_source import to_python
+
+    return to_python(source).text
 
 
 @tool()
