@@ -17,7 +17,7 @@ from typing import Any
 from jupyter_agent.errors import KernelError
 from jupyter_agent.kernel import inspection
 from jupyter_agent.kernel.channels import Channels, Message
-from jupyter_agent.kernel.execution import INTERRUPT_WAIT, LiveExecution
+from jupyter_agent.kernel.execution import INTERRUPT_WAIT, LiveExecution, error_status
 from jupyter_agent.kernel.launch import Link, connect_to, start_own
 from jupyter_agent.kernel.others import Others
 from jupyter_agent.kernel.outputs import error_of
@@ -418,7 +418,7 @@ def _outcome(reply: dict[str, Any], execution: LiveExecution) -> tuple[Status, t
         return "ok", None
     if status == "error":
         error = error_of(reply) if reply.get("ename") or reply.get("evalue") else execution.outputs.error
-        return ("interrupted" if error and error[0] == "KeyboardInterrupt" else "error"), error
+        return ("interrupted" if execution.interrupted else error_status(error)), error
     # bash_kernel says `abort` where the protocol says `aborted`.
     return ("interrupted" if execution.interrupted else "aborted"), None
 

@@ -35,8 +35,9 @@ def utc_now() -> str:
 
 
 class LiveExecution:
-    """One execution of ours. The last three arguments are what its backend provides: what keeps the kernel busy
-    meanwhile, a way to withdraw a request that was not sent (true when nothing will run), and the interrupt."""
+    """One execution of ours. The last arguments are what its backend provides: what keeps the kernel busy meanwhile, a
+    way to withdraw a request that was not sent (true when nothing will run), the interrupt, and a deadline of its own
+    for a backend whose code blocks the loop."""
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class LiveExecution:
         busy: Callable[[], Busy | None],
         withdraw: Callable[[LiveExecution], bool],
         stop: Callable[[LiveExecution], Awaitable[None]],
+        limit: Callable[[LiveExecution, float], None] | None = None,
     ) -> None:
         self.code = code
         self.cell = cell
@@ -61,7 +63,7 @@ class LiveExecution:
         self.interrupted = False
         self._on_output = on_output
         self._queue_timeout = queue_timeout
-        self._busy, self._withdraw, self._stop = busy, withdraw, stop
+        self._busy, self._withdraw, self._stop, self._limit = busy, withdraw, stop, limit
         self._status: Status = "queued"
         self._error: tuple[str, str, list[str]] | None = None
         self._lost_names: Sequence[str] = ()
@@ -106,11 +108,15 @@ class LiveExecution:
             return self._seconds
         return time.monotonic() - self._clock
 
-    async def wait(self, timeout: float | None) -> Snapshot:
+    async def wait(self, timeout: float | None, *, interrupt: bool = False) -> Snapshot:
+        if interrupt and timeout is not None and self._limit is not None and not self._finished.is_set():
+            self._limit(self, timeout)
         await self._wait_for_start()
         # The sink has its last word before the wait ends: who reads the document then finds the outputs there.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._done.wait(), timeout)
+        if interrupt and not self.done:
+            return await self.interrupt()
         if self.done and self._sink_error is not None:
             error, self._sink_error = self._sink_error, None
             raise error
@@ -236,6 +242,11 @@ class LiveExecution:
         self._changed.clear()
         with contextlib.suppress(Exception):
             await self._on_output(self.snapshot)
+
+
+def error_status(error: tuple[str, str, list[str]] | None) -> Status:
+    """`interrupted` for what an interrupt raises in synchronous and in awaiting code, else `error`."""
+    return "interrupted" if error and error[0] in ("KeyboardInterrupt", "CancelledError") else "error"
 
 
 def _advice_on(error: tuple[str, str, list[str]] | None) -> str:

@@ -84,8 +84,9 @@ class Execution(Protocol):
     @property
     def done(self) -> bool: ...
 
-    async def wait(self, timeout: float | None) -> Snapshot:
-        """The snapshot at the end, or after `timeout` seconds of *our own* running time with the execution going on.
+    async def wait(self, timeout: float | None, *, interrupt: bool = False) -> Snapshot:
+        """The snapshot at the end, or after `timeout` seconds of *our own* running time with the execution going on
+        (with `interrupt`, interrupted then; in-process code without awaits can only be bounded so).
 
         Time in which another's execution keeps the kernel busy does not count against `timeout`; waiting for the
         kernel to become ours is bounded by `queue_timeout` of `Kernel.run`. Cancelling the wait leaves it running.

@@ -154,11 +154,12 @@ class _Runner:
 
         execution = await self._kernel.run(cell.source, cell=cell.id, on_output=to_document)
         self._ctx.executions[self._notebook.path or ""] = execution
-        snapshot = await execution.wait(max(0.0, self._left))
+        given = max(0.0, self._left)
+        snapshot = await execution.wait(given, interrupt=self._on_timeout == "interrupt")
         self._left -= snapshot.seconds
-        timed_out = not execution.done
-        if timed_out and self._on_timeout == "interrupt":
-            snapshot = await execution.interrupt()
+        timed_out = not execution.done or (
+            self._on_timeout == "interrupt" and snapshot.status == "interrupted" and snapshot.seconds >= given
+        )
         if not execution.done:
             follow(self._ctx, execution, f"Cell {cell.id}", self._notebook)
         return CellRun(cell, snapshot, timed_out)

@@ -100,8 +100,8 @@ async def run_code(ctx: ToolContext, code: str, scratch: bool = False, timeout: 
     title = f"Start a {state.name} kernel and run code" if state.status == "none" else "Run code in the kernel"
 
     async def apply() -> tuple[Snapshot, bool]:
-        # Not a cell of the person's: their history and numbering stay theirs.
-        execution = await kernel.run(code, store_history=False)
+        # With store_history=False IPython would put a result into the person's Out[n] of the cell that ran last.
+        execution = await kernel.run(code)
         ctx.executions[_key(notebook)] = execution
         snapshot = await execution.wait(timeout)
         if not execution.done:

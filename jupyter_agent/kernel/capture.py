@@ -1,0 +1,155 @@
+"""Sees what code shows inside this very process, while it is shown as ever: streams, displays, results, tracebacks.
+
+Methods of the shell's own objects are wrapped for the time of one run and put back. Only what comes from that run is
+taken: code in its context, and threads that are not the main one.
+"""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import contextlib
+import getpass
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+Feed = Callable[[str, dict[str, Any]], None]
+
+inside: ContextVar[bool] = ContextVar("jupyter_agent_run", default=False)
+"""True in the context of code that we run, and of the tasks it starts."""
+
+_MISSING = object()
+
+
+class StdinNotImplementedError(RuntimeError):
+    """Named as ipykernel names it, so that both read the same."""
+
+
+def _refuse(prompt: object = "", *args: object, **kwargs: object) -> str:
+    raise StdinNotImplementedError("raw_input was called, but this frontend does not support input requests.")
+
+
+@contextlib.contextmanager
+def captured(shell: Any, feed: Feed) -> Iterator[None]:
+    """Feed the messages a kernel would send about this run, in order. Tracebacks are shown as stderr text: an `error`
+    output in the cell that asked would make papermill and others take that cell for failed."""
+    capture = _Capture(shell, feed)
+    with contextlib.ExitStack() as stack:
+        for name in ("stdout", "stderr"):
+            stack.enter_context(_replaced(getattr(sys, name), "write", capture.writer(name)))
+        publisher, hook = shell.display_pub, shell.displayhook
+        stack.enter_context(_replaced(publisher, "publish", capture.publish))
+        stack.enter_context(_replaced(publisher, "clear_output", capture.clear_output))
+        stack.enter_context(_replaced(hook, "write_format_data", capture.write_format_data))
+        for name in ("write_output_prompt", "finish_displayhook"):
+            stack.enter_context(_replaced(hook, name, capture.muted(getattr(hook, name))))
+        stack.enter_context(_replaced(shell, "_showtraceback", capture.show_traceback))
+        stack.enter_context(_no_input(shell))
+        yield
+
+
+@contextlib.contextmanager
+def _no_input(shell: Any) -> Iterator[None]:
+    """Refuse input(): the person is at the prompt of the agent, not of the code it runs."""
+    kernel = getattr(shell, "kernel", None)
+    with contextlib.ExitStack() as stack:
+        if kernel is not None and hasattr(kernel, "_allow_stdin"):
+            stack.enter_context(_replaced(kernel, "_allow_stdin", False))
+        else:
+            stack.enter_context(_replaced(builtins, "input", _refuse))
+            stack.enter_context(_replaced(getpass, "getpass", _refuse))
+        yield
+
+
+@contextlib.contextmanager
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Set an attribute for a while; afterwards it is as it was, unless the code itself replaced it meanwhile."""
+    before = vars(owner).get(name, _MISSING)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if vars(owner).get(name, _MISSING) is value:
+            if before is _MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
+
+
+class _Capture:
+    def __init__(self, shell: Any, feed: Feed) -> None:
+        self._shell = shell
+        self._feed = feed
+        self._muted = False
+        self._publish = shell.display_pub.publish
+        self._clear_output = shell.display_pub.clear_output
+        self._write_format_data = shell.displayhook.write_format_data
+
+    def _ours(self) -> bool:
+        return inside.get() or threading.current_thread() is not threading.main_thread()
+
+    def writer(self, name: str) -> Callable[[str], Any]:
+        write = getattr(sys, name).write
+
+        def tee(text: str) -> Any:
+            if not self._muted and self._ours() and isinstance(text, str):
+                self._feed("stream", {"name": name, "text": text})
+            return write(text)
+
+        return tee
+
+    def muted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function` without what it prints counting as the code's output."""
+
+        def quiet(*args: Any, **kwargs: Any) -> Any:
+            before, self._muted = self._muted, True
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._muted = before
+
+        return quiet
+
+    def publish(self, data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if self._ours():
+            content = {"data": _encoded(data), "metadata": metadata or {}, "transient": kwargs.get("transient") or {}}
+            self._feed("update_display_data" if kwargs.get("update") else "display_data", content)
+        return self.muted(self._publish)(data, metadata, *args, **kwargs)
+
+    def clear_output(self, wait: bool = False) -> Any:
+        if self._ours():
+            self._feed("clear_output", {"wait": wait})
+        return self.muted(self._clear_output)(wait)
+
+    def write_format_data(self, format_dict: Any, md_dict: Any = None) -> Any:
+        if self._ours():
+            count = self._shell.displayhook.prompt_count
+            content = {"data": _encoded(format_dict), "metadata": md_dict or {}, "execution_count": count}
+            self._feed("execute_result", content)
+        return self.muted(self._write_format_data)(format_dict, md_dict)
+
+    def show_traceback(self, etype: Any, evalue: Any, stb: Any) -> None:
+        lines = [str(line) for line in stb] if isinstance(stb, list | tuple) else [str(stb)]
+        self._feed("error", {"ename": etype.__name__, "evalue": _text(evalue), "traceback": lines})
+        self.muted(sys.stderr.write)("\n".join(lines) + "\n")
+
+
+def _encoded(data: Any) -> dict[str, Any]:
+    """A MIME bundle as messages carry it: bytes in base64."""
+    if not isinstance(data, Mapping):
+        return {}
+    return {
+        str(mime): base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
+        for mime, value in data.items()
+    }
+
+
+def _text(value: Any) -> str:
+    """`str(value)` of an exception of the person's, which may itself fail."""
+    try:
+        return str(value)
+    except Exception:
+        return f"<{type(value).__name__} without text>"
