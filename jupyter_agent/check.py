@@ -8,15 +8,18 @@ the model once.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_agent.call import new_call_id, run_call
+from jupyter_agent.checkpoint import reversals
 from jupyter_agent.effect import Effect
 from jupyter_agent.errors import AgentError, Denied
 from jupyter_agent.events import Json, ToolFinished, ToolStart, Verified
+from jupyter_agent.notebook.document import Cell
 from jupyter_agent.notebook.flow import analyse, recorded_seconds
 from jupyter_agent.notebook.flow_state import rerun_plan
 from jupyter_agent.refactor.verify_compare import marks, output_difference
@@ -26,7 +29,7 @@ from jupyter_agent.summary import edits_of
 
 if TYPE_CHECKING:
     from jupyter_agent.conversation import Conversation
-    from jupyter_agent.notebook.document import Cell, Notebook
+    from jupyter_agent.notebook.document import Notebook
 
 COST_LIMIT = 300.0
 """Seconds of recorded running time beyond which cells are not run again unasked: they may take hours."""
@@ -152,10 +155,11 @@ async def _fresh(conversation: Conversation, notebook: Notebook, changed: dict[s
     graph = analyse(cells, language=_language(metadata))
     code = [cell for cell in cells if cell.type == "code"]
     touched = {cell.id for cell in code if cell.id in changed}
-    if "deleted" in changed.values():
-        touched = {cell.id for cell in code}
-    if not touched:
+    if not touched and "deleted" not in changed.values():
         return Finding("unproven", "only text cells changed; nothing that runs depends on them.")
+    # A cell that read what a changed cell used to bind hangs on the change too, though not on the cell as it is now.
+    before = analyse(_as_before(conversation, notebook, cells), language=graph.language)
+    touched |= {cell for cell in before.dependents(changed) if cell in graph}
     plan = rerun_plan(graph, touched, fresh=True)
     if plan.blocked:
         names = ", ".join(f"{cell} ({tag})" for cell, tag in plan.blocked.items())
@@ -172,6 +176,19 @@ async def _fresh(conversation: Conversation, notebook: Notebook, changed: dict[s
         # Something the change has nothing to do with fails: what it has to do with can still be shown to run.
         run = await _run(notebook, cells, metadata, set(plan.cells))
     return await _judge(conversation, notebook, cells, metadata, scope, run)
+
+
+def _as_before(conversation: Conversation, notebook: Notebook, cells: Sequence[Cell]) -> list[Cell]:
+    """The code cells as they were when the turn began, deleted ones at the top of what is there."""
+    old: dict[str, str] = {}
+    for item in reversals(conversation.events, conversation.turn):
+        if item.target == notebook.path and item.cell and item.checkpoint:
+            cell = json.loads(conversation.checkpoints.load(item.checkpoint))["cell"]
+            if cell["cell_type"] == "code":
+                source = cell["source"]
+                old[item.cell] = source if isinstance(source, str) else "".join(source)
+    present = [replace(cell, source=old.pop(cell.id, cell.source)) for cell in cells if cell.type == "code"]
+    return [*(Cell(id, 0, "code", source) for id, source in old.items()), *present]
 
 
 async def _ask_to_run(conversation: Conversation, notebook: Notebook, code: Sequence[Cell]) -> None:

@@ -20,11 +20,11 @@ SUMMARY_TOKENS = 4_000
 
 
 async def compact_if_needed(conversation: Conversation) -> None:
-    """Compact when the next request may not fit."""
+    """Compact until the next request should fit. Raises ModelError("overflow") when summaries do not help."""
     if conversation.model is None:
         return
     info = await conversation.model.info()
-    if is_near_limit(context_used(conversation.events), info.context_limit, min(info.max_output, 16_000)):
+    while is_near_limit(context_used(conversation.events), info.context_limit, min(info.max_output, 16_000)):
         await compact(conversation)
 
 

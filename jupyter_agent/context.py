@@ -76,19 +76,22 @@ class _Builder:
         self._messages: list[Json] = []
         self._open: dict[str, str] = {}
         self._results: dict[str, list[Json]] = {}
-        self._loose: list[Json] = []
+        self._loose: list[tuple[int, Json]] = []
 
     def add(self, event: Event) -> None:
         if isinstance(event, Assistant):
+            unseen = [item for item in self._loose if event.seen and item[0] > event.seen]
+            self._loose = [item for item in self._loose if item not in unseen]
             self._flush()
             self._assistant(event)
+            self._loose = unseen
         elif isinstance(event, ToolFinished):
             self._result(event)
         elif isinstance(event, User):
-            self._loose += user_blocks(event)
+            self._loose += [(event.seq, block) for block in user_blocks(event)]
 
     def text(self, text: str) -> None:
-        self._loose.append({"type": "text", "text": text})
+        self._loose.append((0, {"type": "text", "text": text}))
 
     def finish(self) -> list[Json]:
         self._flush()
@@ -119,7 +122,7 @@ class _Builder:
         else:
             # A check the program made on its own (the verify step), or the inner result of a call_tool.
             if not event.call.startswith("inner:"):
-                self._loose += [{"type": "text", "text": f"[{event.name}]"}, *content]
+                self._loose += [(0, block) for block in ({"type": "text", "text": f"[{event.name}]"}, *content)]
 
     def _clipped(self, block: Json) -> Json:
         if self._clip is None:
@@ -138,7 +141,7 @@ class _Builder:
                 blocks.append({"type": "tool_result", "tool_use_id": call, "content": content, "is_error": True})
             else:
                 blocks.append({"type": "text", "text": INTERRUPTED})
-        blocks += self._loose
+        blocks += [block for _, block in self._loose]
         self._open, self._results, self._loose = {}, {}, []
         if blocks:
             self._append("user", blocks)

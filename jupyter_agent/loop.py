@@ -46,7 +46,7 @@ async def _steps(conversation: Conversation) -> Verified:
         await compact_if_needed(conversation)
         seen = conversation.journal.seq
         try:
-            reply = await ask_model(conversation)
+            reply = await ask_model(conversation, seen)
         except ModelError as error:
             if error.kind != "overflow":
                 raise
@@ -71,8 +71,8 @@ async def _steps(conversation: Conversation) -> Verified:
                 tell_model(conversation, "repetition", warning)
 
 
-async def ask_model(conversation: Conversation) -> Reply:
-    """One reply, streamed and journalled with its usage."""
+async def ask_model(conversation: Conversation, seen: int) -> Reply:
+    """One reply to what the journal holds up to event `seen`, streamed and journalled with its usage."""
     model = _model(conversation)
     conversation.budget.start_turn_step()
     settings = conversation.settings
@@ -102,6 +102,7 @@ async def ask_model(conversation: Conversation) -> Reply:
             stop_reason=reply.stop_reason,
             model=reply.model,
             raw=list(reply.raw),
+            seen=seen,
         )
     )
     record_usage(conversation, reply, info.context_limit)

@@ -89,6 +89,16 @@ def test_f56_a_message_typed_meanwhile_follows_the_results() -> None:
     assert blocks[2]["text"] == "typed meanwhile"
 
 
+def test_f56_what_was_typed_during_a_reply_comes_after_it() -> None:
+    events = [
+        User(id="1", text="Go", seq=1),
+        User(id="2", text="and be brief", seq=2),
+        Assistant(text="I act.", raw=text("I act."), model=MODEL, seq=3, seen=1),
+    ]
+    made = messages(events, MODEL)
+    assert [message["content"][0]["text"] for message in made] == ["Go", "I act.", "and be brief"]
+
+
 def test_thinking_of_another_model_is_dropped() -> None:
     kept = messages(CONVERSATION[:2], MODEL)[1]["content"]
     dropped = messages(CONVERSATION[:2], "other")[1]["content"]
