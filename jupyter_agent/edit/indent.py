@@ -16,6 +16,8 @@ from jupyter_agent.edit.align import align
 
 _OPENERS = (":", "{", "(", "[", ",", "=>", "->", " do", " then", "begin")
 _BLANKS = " \t"
+_STEPS = (2, 4, 8)
+"""The numbers of spaces by which people indent."""
 _TRIPLE_QUOTE = re.compile(r'"""|\'\'\'')
 
 
@@ -140,10 +142,14 @@ def _check_levels(pairs: Sequence[Pair], levels: dict[str, str]) -> None:
 
 
 def _check_one_reading(levels: dict[str, str], own: Sequence[str]) -> None:
-    """One level alone may have moved by a prefix or changed its step: below it the two readings differ."""
+    """One level alone may have moved by a prefix or changed its step (2 for 4): below it the two readings differ."""
     (base, text_base), *others = levels.items()
-    if not others and base and text_base and any(len(level) < len(base) for level in own):
-        raise Unrepairable("a line of REPLACE is less indented than all of SEARCH, so its level is not certain")
+    if others or not base or not text_base or all(len(level) >= len(base) for level in own):
+        return
+    for unit in _STEPS:
+        depth, rest = divmod(len(base), unit)
+        if rest == 0 and len(text_base) in (depth * step for step in _STEPS) and "\t" not in base + text_base:
+            raise Unrepairable("a line of REPLACE is less indented than all of SEARCH, so its level is not certain")
 
 
 def _kinds_conflict(levels: dict[str, str], replace: set[str]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from jupyter_agent.edit.model import Block
 
-_SEPARATORS = ("\t", "→", ": ", ":", " | ", "| ", "|", " ", ". ")
+_SEPARATORS = ("\t", "→", ": ", ":", " | ", " |", "| ", "|", ":\t", "|\t", ") ", ". ", "  ", " ")
 _NUMBERED = re.compile(r" *([0-9]{1,9})(.*)", re.DOTALL)
 
 

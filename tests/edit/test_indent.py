@@ -34,6 +34,12 @@ RIGHT = {
         "    if (x) {\n        a(1,\n          2)\n    }\n    b()",
         "f {\n\tif (x) {\n\t\ta(1,\n\t\t  2)\n\t}\n\tb()\n}\n",
     ),
+    "outward of one level": (
+        "class A:\n    def f():\n        if a:\n            b()\n",
+        "        b()",
+        "        b()\n    else:\n        c()",
+        "class A:\n    def f():\n        if a:\n            b()\n        else:\n            c()\n",
+    ),
     "first line bare": ("if a:\n    b()\n    c()\n", "b()\n    c()", "b()\n    d()", "if a:\n    b()\n    d()\n"),
     "first line bare, one line": ("if a:\n    b()\n", "b()", "b()\n    c()", "if a:\n    b()\n    c()\n"),
     "REPLACE is right already": (

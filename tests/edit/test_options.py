@@ -48,7 +48,7 @@ def test_replace_all_of_overlapping_places_is_refused() -> None:
 
 
 def test_replace_all_renames_words_and_only_words() -> None:
-    assert edit_bytes(b"foo = 1\nuse(foo, food)\n", [("foo", "bar")], replace_all=True) == b"bar = 1\nuse(bar, food)\n"
+    assert edit_bytes(b"foo = 1\na.foo(food)\n", [("foo", "bar")], replace_all=True) == b"bar = 1\na.bar(food)\n"
 
 
 def test_replace_all_of_a_word_that_is_also_a_line_is_refused() -> None:

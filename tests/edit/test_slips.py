@@ -41,6 +41,8 @@ REFUSED = {
     "joined emoji cut": ("a 👩‍👧 b\n", "👧 b", "👦 b", "not_found"),
     "escape cut": ("x = '\\n'\n", "n'", "t'", "not_found"),
     "line whose end was forgotten": ("run(a, b)\n", "run(a", "run(c", "not_found"),
+    "commented out": ("# x = 1\ny\n", "x = 1", "x = 2", "not_found"),
+    "attribute cut": ("self.x = 1\n", "x = 1", "x = 2", "not_found"),
     "blank line inside": ("a\n\nb\n", "a\nb", "c", "not_found"),
     "spacing inside": ("f( a )\n", "f(a)", "f(b)", "not_found"),
 }  # fmt: skip
