@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +91,12 @@ class Workspace:
             state = os.fstat(descriptor)
             data = read_descriptor(descriptor, limit, self.relative(real))
         return FileContent(real, data, content_hash(data), state.st_nlink)
+
+    @contextmanager
+    def open(self, path: str | os.PathLike[str]) -> Iterator[int]:
+        """A descriptor of a regular file, for reading parts of a large one. Refuses as `read` does."""
+        with open_regular(self.root, self.resolve(path)) as descriptor:
+            yield descriptor
 
     def hash(self, path: str | os.PathLike[str]) -> str:
         """The file's SHA-256, `""` where it does not exist."""
