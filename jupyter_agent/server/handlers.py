@@ -54,6 +54,13 @@ class AgentHandler(APIHandler):  # type: ignore[misc]
 class ConversationsHandler(AgentHandler):
     @web.authenticated
     @authorized("read", resource=RESOURCE)
+    async def head(self) -> None:
+        """Says no more than that the extension is here and the caller may use it."""
+        self.set_status(204)
+        self.finish()
+
+    @web.authenticated
+    @authorized("read", resource=RESOURCE)
     async def get(self) -> None:
         query = self.get_query_argument("query", "")
         self.finish({"conversations": await self.on_agent(self.app.hub.entries(query))})

@@ -150,7 +150,13 @@ class Live:
                 f"The message is too long ({len(text):,} characters). Put it into a file and mention that with @."
             )
         await self.connect()
-        stop = await self.conversation.send(text, id=str(message["id"]), attachments=attachments)
+        sending = asyncio.ensure_future(
+            self.conversation.send(text, id=str(message["id"]), attachments=attachments)
+        )
+        # The turn's task exists only after the user's event was published: say that it runs.
+        await asyncio.sleep(0)
+        self._tell_status()
+        stop = await sending
         if stop is not None:
             for sentence in await self.host.settle():
                 self.conversation.publish(Note(level="info", text=sentence))

@@ -64,6 +64,17 @@ export class Api {
     }
   }
 
+  /** A sentence when our server part cannot be reached at all and trying again is useless, else null. */
+  async unreachable(): Promise<string | null> {
+    try {
+      await this.request<object>('conversations', 'HEAD');
+      return null;
+    } catch (error) {
+      const known = error instanceof ApiError && [401, 403, 404].includes(error.status);
+      return known ? (error as ApiError).message : null;
+    }
+  }
+
   private async request<T>(path: string, method = 'GET', body?: object): Promise<T> {
     const url = URLExt.join(this.settings.baseUrl, 'jupyter-agent', path);
     const init: RequestInit = { method };

@@ -141,10 +141,10 @@ export function Panel(props: { handle: (handle: IPanelHandle | null) => void }):
       {isEmpty || conversation === null ? (
         <Empty models={state.models} onPick={text => latest.current.setDraft({ ...draft, text })} />
       ) : (
-        <Transcript key={conversation.id} conversation={conversation} snapshot={snapshot} />
+        <Transcript key={`transcript ${conversation.id}`} conversation={conversation} snapshot={snapshot} />
       )}
       {help && <Help onClose={() => setHelp(false)} />}
-      {conversation && <ChangeBar key={conversation.id} conversation={conversation} snapshot={snapshot} />}
+      {conversation && <ChangeBar key={`changes ${conversation.id}`} conversation={conversation} snapshot={snapshot} />}
       <Composer
         draft={draft}
         onDraft={setDraft}

@@ -1,0 +1,184 @@
+"""A real JupyterLab (or Notebook 7) with our extension, and a real Chromium to look at it. Touches only its own folder.
+
+`python -m pytest tests/lab` runs these tests; they are a run of their own because synchronous Playwright and other event
+loops do not go together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jupyter_agent
+
+PACKAGE = Path(jupyter_agent.__path__[0])
+BUNDLE = PACKAGE / "labextension"
+BROWSER_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+SETTINGS = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+}
+
+
+def find_browser() -> str | None:
+    """Chromium or Chrome on this machine."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return os.environ.get("JUPYTER_AGENT_TEST_BROWSER") or next(filter(None, map(shutil.which, names)), None)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def wait_for(condition: Callable[[], Any], what: str, timeout: float = 30.0) -> Any:
+    """Poll until `condition()` is true and return its value."""
+    deadline = time.monotonic() + timeout
+    while True:
+        if value := condition():
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout:g} s: {what}")
+        time.sleep(0.03)
+
+
+class LabServer:
+    """A Jupyter server process with folders of its own below `folder`. `url` has the base URL, without the token."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        app: str = "jupyterlab",
+        arguments: Sequence[str] = (),
+        environment: dict[str, str] | None = None,
+        base_url: str = "/",
+        token: str = "secret",
+    ) -> None:
+        self.folder, self.app, self.base_url, self.token = folder, app, base_url, token
+        self.root = folder / "root"
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}{base_url}"
+        self.data = folder / "data"
+        self._arguments = list(arguments)
+        self._environment = environment or {}
+        self.log = folder / "server.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> LabServer:
+        for name in ("root", "home", "config", "data", "runtime", "settings", "workspaces", "labextensions"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        for plugin, values in SETTINGS.items():
+            owner, _, name = plugin.partition(":")
+            file = self.folder / "settings" / owner / f"{name}.jupyterlab-settings"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(values))
+        enabled = self.folder / "config" / "jupyter_server_config.d" / "jupyter_agent.json"
+        enabled.parent.mkdir(exist_ok=True)
+        enabled.write_text(json.dumps({"ServerApp": {"jpserver_extensions": {"jupyter_agent": True}}}))
+        link = self.folder / "labextensions" / "jupyter-agent-live"
+        if not link.exists():
+            link.symlink_to(BUNDLE)
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "JPY_", "ANTHROPIC_"))}
+        environment = {
+            **inherited,
+            "HOME": str(self.folder / "home"),
+            "JUPYTER_CONFIG_DIR": str(self.folder / "config"),
+            "JUPYTER_DATA_DIR": str(self.data),
+            "JUPYTER_RUNTIME_DIR": str(self.folder / "runtime"),
+            "JUPYTERLAB_SETTINGS_DIR": str(self.folder / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(self.folder / "workspaces"),
+            "IPYTHONDIR": str(self.folder / "home" / ".ipython"),
+            "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]),
+            "JUPYTER_AGENT_LOCAL_SERVERS": "",
+            **self._environment,
+        }
+        command = [
+            *(sys.executable, "-m", self.app, "--no-browser", "--allow-root", f"--ServerApp.port={self.port}"),
+            *("--ServerApp.port_retries=0", "--ServerApp.ip=127.0.0.1", f"--ServerApp.base_url={self.base_url}"),
+            *(f"--IdentityProvider.token={self.token}", f"--ServerApp.root_dir={self.root}"),
+            f"--LabServerApp.extra_labextensions_path={self.folder / 'labextensions'}",
+            f"--LabApp.extra_labextensions_path={self.folder / 'labextensions'}",
+            "--LabApp.expose_app_in_browser=True",
+            "--JupyterNotebookApp.expose_app_in_browser=True",
+            *self._arguments,
+        ]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=self.root, env=environment, stdout=log, stderr=log)
+        wait_for(self._answers, f"the server answers; its log: {self.log}", 60)
+        return self
+
+    def _answers(self) -> bool:
+        if self.process is not None and self.process.poll() is not None:
+            raise AssertionError(f"the server ended:\n{self.log.read_text()[-4000:]}")
+        with contextlib.suppress(OSError):
+            return bool(self.get("api/status"))
+        return False
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+            self.process = None
+
+    def request(self, method: str, path: str, body: Any = None) -> Any:
+        """JSON of a request with the token."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Authorization": f"token {self.token}"}, method=method)
+        with urllib.request.urlopen(request, timeout=20) as response:
+            text = response.read()
+        return json.loads(text) if text else None
+
+    def get(self, path: str) -> Any:
+        return self.request("GET", path)
+
+    def notebook(self, name: str) -> Any:
+        """The notebook on disk."""
+        return json.loads((self.root / name).read_text(encoding="utf-8"))
+
+
+@contextlib.contextmanager
+def running(server: LabServer) -> Iterator[LabServer]:
+    try:
+        yield server.start()
+    finally:
+        server.stop()
+
+
+def write_notebook(path: Path, cells: Sequence[tuple[str, str, str]]) -> None:
+    """A notebook of (id, type, source) cells."""
+    made = []
+    for cell_id, kind, source in cells:
+        cell: dict[str, Any] = {"cell_type": kind, "id": cell_id, "metadata": {}, "source": source}
+        if kind == "code":
+            cell |= {"execution_count": None, "outputs": []}
+        made.append(cell)
+    metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    raw = {"cells": made, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,118 @@
+"""JupyterLab in a browser page, as a test drives it: everything a person does is a real click or key press."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+    from .harness import LabServer
+
+TIMEOUT = 20_000
+"""Milliseconds that Playwright waits for a condition: a hang limit, not an expectation."""
+
+
+class Lab:
+    """One page. Methods wait for conditions, never for time."""
+
+    def __init__(self, page: Page, server: LabServer) -> None:
+        self.page, self.server = page, server
+        page.set_default_timeout(TIMEOUT)
+        expect.set_options(timeout=TIMEOUT)
+
+    # ------------------------------------------------------------------------------------------------- the page
+
+    def goto(self, path: str = "lab") -> None:
+        """Load JupyterLab; a path such as `lab/tree/nb.ipynb` opens a notebook."""
+        separator = "&" if "?" in path else "?"
+        self.page.goto(f"{self.server.url}{path}{separator}token={self.server.token}")
+        self.wait_started()
+
+    def reload(self) -> None:
+        self.page.reload()
+        self.wait_started()
+
+    def wait_started(self) -> None:
+        self.page.wait_for_function("() => window.jupyterapp !== undefined")
+        self.page.evaluate("() => window.jupyterapp.restored")
+
+    def command(self, name: str, **arguments: Any) -> Any:
+        """Run a command of the application; its result where it is JSON."""
+        return self.page.evaluate(
+            "async ([name, args]) => { await window.jupyterapp.commands.execute(name, args); }", [name, arguments]
+        )
+
+    # -------------------------------------------------------------------------------------------------- notebooks
+
+    def open(self, path: str) -> None:
+        """Open a notebook and wait for its kernel."""
+        self.command("docmanager:open", path=path)
+        self.page.wait_for_function(
+            """path => {
+              const widgets = [...window.jupyterapp.shell.widgets('main')];
+              const panel = widgets.find(widget => widget.context?.path === path);
+              return panel?.context.isReady && panel.sessionContext?.session?.kernel?.status === 'idle';
+            }""",
+            arg=path,
+        )
+
+    def sources(self) -> list[str]:
+        """Sources of the current notebook's cells, from its model."""
+        return self.page.evaluate(
+            "() => Array.from(window.jupyterapp.shell.currentWidget.content.model.cells)"
+            ".map(cell => cell.sharedModel.getSource())"
+        )
+
+    def outputs(self, index: int) -> str:
+        """What a cell's outputs show."""
+        return self.cell(index).locator(".jp-OutputArea-output").all_inner_texts().__str__()
+
+    def cell(self, index: int) -> Locator:
+        return self.page.locator(".jp-Notebook:visible .jp-Cell").nth(index)
+
+    def editor(self, index: int) -> Locator:
+        return self.cell(index).locator(".cm-content")
+
+    def save(self) -> None:
+        self.command("docmanager:save")
+
+    # -------------------------------------------------------------------------------------------------- the panel
+
+    @property
+    def panel(self) -> Locator:
+        return self.page.locator("#jupyter-agent-panel")
+
+    @property
+    def field(self) -> Locator:
+        return self.panel.get_by_role("combobox", name="Message to the agent")
+
+    def show_panel(self) -> None:
+        self.command("jupyter-agent:focus")
+        expect(self.field).to_be_focused()
+
+    def new_conversation(self) -> None:
+        self.command("jupyter-agent:new-conversation")
+        expect(self.panel.locator(".jp-agent-empty")).to_be_visible()
+
+    def ask(self, text: str) -> None:
+        """Type a message and send it."""
+        self.field.click()
+        self.page.keyboard.insert_text(text)
+        self.page.keyboard.press("Enter")
+
+    def approve(self) -> None:
+        self.panel.get_by_role("button", name="Approve", exact=True).first.click()
+
+    def turns(self) -> Locator:
+        return self.panel.locator(".jp-agent-turn")
+
+    def wait_ended(self) -> None:
+        """Wait until the agent is idle."""
+        expect(self.panel.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+        expect(self.panel.locator(".jp-mod-pending")).to_have_count(0)
+
+    def transcript(self) -> str:
+        return self.panel.locator(".jp-agent-transcript").inner_text()
