@@ -118,13 +118,7 @@ class Finder:
         start = keyed.offset_of_line(window.first_line) or 0
         end = None if window.last_line is None else keyed.offset_of_line(window.last_line + 1)
         places = self._in_joined(keyed.data, b"\n".join(keys), b"\n", start, len(keyed.data) if end is None else end)
-        known, spans = (0, 1), []
-        for place in places:
-            known = (place.start, keyed.line_at(place.start, known))
-            first, last = known[1] - 1, known[1] + len(keys) - 2
-            starts = self.text.line_starts
-            spans.append(Span(starts[first], self.text.content_end(starts[last])))
-        return spans
+        return self.text.spans_of_lines(keyed.lines_at([place.start for place in places]), len(keys))
 
     def _in_joined(self, data: bytes, needle: bytes, eol: bytes, start: int, end: int) -> list[Span]:
         """Whole-line places of `needle` in `data[start:end]`; `start` is a line's start, `end` follows a line's end."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -15,6 +16,7 @@ from itertools import accumulate
 from jupyter_agent.edit.model import Span
 
 _CHUNK = 1 << 16
+_FEW = 4
 
 
 def decode(data: bytes) -> str:
@@ -118,12 +120,27 @@ class Text:
             missing = 0
         return offset
 
+    def lines_at(self, offsets: Sequence[int]) -> list[int]:
+        """The 1-based lines of rising `offsets`, in one pass."""
+        lines, known = [], (0, 1)
+        for offset in offsets:
+            known = (offset, self.line_at(offset, known))
+            lines.append(known[1])
+        return lines
+
     def span_of_lines(self, first: int, count: int) -> Span | None:
         """The span of `count` whole lines from the 1-based `first`, or None where the text is shorter."""
         start, after = self.offset_of_line(first), self.offset_of_line(first + count)
         if start is None or after is None or start >= len(self.data):
             return None
         return Span(start, self.content_end(max(start, after - 1)))
+
+    def spans_of_lines(self, firsts: Sequence[int], count: int) -> list[Span]:
+        """The same for many places that exist; a table of all lines is made where they are more than a few."""
+        if len(firsts) <= _FEW:
+            return [span for first in firsts if (span := self.span_of_lines(first, count)) is not None]
+        starts = self.line_starts
+        return [Span(starts[first - 1], self.content_end(starts[first + count - 2])) for first in firsts]
 
     def lines(self, span: Span) -> list[Line]:
         """The whole lines of `span`, each with its own end (the last one's included)."""

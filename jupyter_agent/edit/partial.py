@@ -15,9 +15,9 @@ _CHARACTER_BYTES = 8
 def find(text: Text, block: Block, window: Window, every: bool) -> list[Span]:
     """Byte ranges in which SEARCH stands inside lines.
 
-    With `every`: all that are whole words (a rename). Else all of them when there are several (ambiguous), or the only one
-    if it cuts nothing. Not where SEARCH begins with a line's first character and ends inside the line, as if the line's
-    end had been forgotten, nor where the line is commented out.
+    With `every`: all that are whole words (a rename). Else all of them when there are several (ambiguous), or the only
+    one if it cuts nothing. Not where SEARCH begins with a line's first character and ends inside the line, as if the
+    line's end had been forgotten, nor where the line is commented out.
     """
     needle = (text.eol or b"\n").join(encode(line) for line in block.search)
     spans = _occurrences(text, needle, window, every)

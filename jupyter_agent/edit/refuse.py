@@ -39,11 +39,10 @@ def numbered(text: Text, first: int, last: int) -> str:
 
 def places(text: Text, spans: Sequence[Span]) -> tuple[Place, ...]:
     """The 1-based lines of `spans`, which must be in order."""
-    known, found = (0, 1), []
-    for span in spans:
-        known = (span.start, text.line_at(span.start, known))
-        found.append(Place(known[1], text.line_at(span.end, known)))
-    return tuple(found)
+    firsts = text.lines_at([span.start for span in spans])
+    return tuple(
+        Place(first, text.line_at(span.end, (span.start, first))) for first, span in zip(firsts, spans, strict=True)
+    )
 
 
 def _list(found: Sequence[Place]) -> str:

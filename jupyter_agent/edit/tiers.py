@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from jupyter_agent.edit import partial, punctuation
+from jupyter_agent.edit.edges import widened, without_blank_edges
 from jupyter_agent.edit.escapes import unescaped
 from jupyter_agent.edit.find import Finder, Key, without_edge_blanks, without_trailing_blanks
 from jupyter_agent.edit.indent import is_blank
@@ -33,8 +34,11 @@ class Ladder:
         self.finder = Finder(self.text, self.window, self.every)
 
     def locate(self, block: Block) -> Located | None:
-        """Every place of `block` at the first tier that has one; None if no tier has."""
-        return next((located for located in self._attempts(block) if located.spans), None)
+        """Every place of `block` at the first tier that has one; None if no tier has. A blank reading is no reading."""
+        attempts = (
+            found for found in self._attempts(block) if found.spans and not all(map(is_blank, found.block.search))
+        )
+        return next(attempts, None)
 
     def locate_strictly(self, block: Block) -> Located | None:
         """The same with the two strictest tiers alone."""
@@ -52,11 +56,11 @@ class Ladder:
         trimmed = without_blank_edges(block)
         yield from self._whole_lines(block)
         if trimmed != block:
-            yield from (self._at_edges(block, located) for located in self._whole_lines(trimmed))
+            yield from self._at_edges(block, self._whole_lines(trimmed))
         yield from self._numbered(trimmed)
         yield from self._punctuated(block)
         if trimmed != block:
-            yield from (self._at_edges(block, located) for located in self._punctuated(trimmed))
+            yield from self._at_edges(block, self._punctuated(trimmed))
         for reading in unescaped(block):
             yield from _tagged(Tier.ESCAPES, self._whole_lines(reading))
         yield Located(block, tuple(partial.find(self.text, block, self.window, self.every)), (Tier.PARTIAL,))
@@ -73,38 +77,11 @@ class Ladder:
     def _by_key(self, block: Block, search: Sequence[bytes], key: Key, tier: Tier) -> Located:
         return Located(block, tuple(self.finder.by_key(search, key)), (tier,))
 
-    def _at_edges(self, block: Block, located: Located) -> Located:
-        """`located` was found without SEARCH's blank edges: takes in again those that the text has around it."""
-        wanted = _leading_blanks(block.search), _leading_blanks(block.search[::-1])
-        before = [self._blank_lines(span, -1, wanted[0]) for span in located.spans]
-        after = [self._blank_lines(span, 1, wanted[1]) for span in located.spans]
-        first, last = min(before, default=0), min(after, default=0)
-        spans = [self._widened(span, first, last) for span in located.spans]
-        kept = _without(block, wanted[0] - first, wanted[1] - last)
-        return Located(kept, tuple(spans), _with(Tier.EDGES, located.tiers))
-
-    def _blank_lines(self, span: Span, direction: int, limit: int) -> int:
-        """How many blank lines, at most `limit`, the window has right before (-1) or after (1) `span`."""
-        text, count = self.text, 0
-        start = span.start if direction < 0 else text.line_end(span.end) + 1
-        while count < limit:
-            if direction < 0:
-                start = text.line_start(start - 1) if start > self.window.start else -1
-            if start < 0 or start >= min(self.window.end, len(text.data)):
-                break
-            if text.data[start : text.line_end(start)].strip():
-                break
-            count += 1
-            start = start if direction < 0 else text.line_end(start) + 1
-        return count
-
-    def _widened(self, span: Span, before: int, after: int) -> Span:
-        start, end = span.start, span.end
-        for _ in range(before):
-            start = self.text.line_start(start - 1)
-        for _ in range(after):
-            end = self.text.content_end(self.text.line_end(end) + 1)
-        return Span(start, end)
+    def _at_edges(self, block: Block, attempts: Iterator[Located]) -> Iterator[Located]:
+        """Attempts without SEARCH's blank edges, widened by those that the text has there too."""
+        for located in attempts:
+            kept, spans = widened(self.text, self.window, block, located.spans)
+            yield Located(kept, spans, _with(Tier.EDGES, located.tiers))
 
     def _numbered(self, block: Block) -> Iterator[Located]:
         """Readings of SEARCH as numbered lines: each names its own place, so nothing is searched."""
@@ -127,8 +104,8 @@ class Ladder:
             (without_trailing_blanks, (Tier.PUNCTUATION,)),
             (without_edge_blanks, (Tier.PUNCTUATION, Tier.INDENTATION)),
         ):
-            places = [self._place_in_text(finder.text, span, len(search)) for span in finder.by_key(search, key)]
-            yield Located(block, tuple(span for span in places if span is not None), tiers)
+            firsts = finder.text.lines_at([span.start for span in finder.by_key(search, key)])
+            yield Located(block, tuple(self.text.spans_of_lines(firsts, len(search))), tiers)
 
     def _plain_finder(self) -> Finder:
         if self._plain is None:
@@ -140,9 +117,6 @@ class Ladder:
             self._plain = Finder(plain, window, self.every)
         return self._plain
 
-    def _place_in_text(self, plain: Text, span: Span, count: int) -> Span | None:
-        return self.text.span_of_lines(plain.line_at(span.start), count)
-
 
 def _tagged(tier: Tier, attempts: Iterator[Located]) -> Iterator[Located]:
     for located in attempts:
@@ -151,20 +125,3 @@ def _tagged(tier: Tier, attempts: Iterator[Located]) -> Iterator[Located]:
 
 def _with(tier: Tier, tiers: Sequence[Tier]) -> tuple[Tier, ...]:
     return (tier, *(other for other in tiers if other is not Tier.EXACT))
-
-
-def without_blank_edges(block: Block) -> Block:
-    """`block` without SEARCH's leading and trailing blank lines, and as many of REPLACE's on the same side."""
-    return _without(block, _leading_blanks(block.search), _leading_blanks(block.search[::-1]))
-
-
-def _without(block: Block, leading: int, trailing: int) -> Block:
-    """`block` without so many blank lines at SEARCH's edges, and REPLACE without as many as it has of them."""
-    search = block.search[leading : len(block.search) - trailing]
-    drop_first = min(leading, _leading_blanks(block.replace))
-    drop_last = min(trailing, _leading_blanks(block.replace[drop_first:][::-1]))
-    return Block(search, block.replace[drop_first : len(block.replace) - drop_last])
-
-
-def _leading_blanks(lines: Sequence[str]) -> int:
-    return next((number for number, line in enumerate(lines) if not is_blank(line)), len(lines))

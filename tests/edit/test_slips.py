@@ -60,3 +60,9 @@ def test_refused(name: str) -> None:
     with pytest.raises(EditRefused) as caught:
         edit_bytes(text.encode(), [(search, replace)], filename="a.txt")
     assert caught.value.kind == kind
+
+
+@pytest.mark.parametrize("search", ["\\n", "     2\t", "\\n\\n", "\u200b"])
+def test_a_reading_that_is_blank_places_nothing(search: str) -> None:
+    with pytest.raises(EditRefused):
+        edit_bytes(b"a\n\nb\n", [(search, "x")])
