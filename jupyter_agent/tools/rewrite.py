@@ -10,7 +10,7 @@ from typing import Final
 from jupyter_agent.edit.placeholders import omission_placeholders
 from jupyter_agent.errors import BadArguments, WorkspaceRefused
 
-TOLERANCE: Final = 20
+TOLERANCE: Final = 15
 """Percentage points by which a rewrite may drop more lines than it said."""
 _DEFINITION = re.compile(
     r"^\s*(?:async\s+)?(?:def|class|function|func|fn|interface|struct|enum|trait)\s+(\w+)", re.MULTILINE

@@ -158,7 +158,7 @@ def _result(
             break
         matches += hit.match
         shown.append(hit)
-    count = f"{total:,}" if complete else f"more than {total:,}" if total else "no"
+    count = "no" if not total else f"{total:,}" if complete else f"more than {total:,}"
     first = f"ok {count} {'match' if total == 1 else 'matches'}"
     if matches < total:
         first += f", the first {matches} shown; narrow the search, or raise limit"
@@ -269,7 +269,12 @@ def rank_files(query: str, names: Sequence[str]) -> list[str]:
     scored = [
         (score, len(name), name) for name in names if (score := _score(wanted, letters, name.lower())) is not None
     ]
-    return [name for _, _, name in sorted(scored)]
+    rough = all(score == _ROUGH for score, _, _ in scored)
+    return [name for score, _, name in sorted(scored) if rough or score < _ROUGH]
+
+
+_ROUGH: Final = 6
+"""The score of a name that only has the letters in order: shown where nothing fits better."""
 
 
 def _score(wanted: str, letters: re.Pattern[str], name: str) -> int | None:
@@ -286,7 +291,7 @@ def _score(wanted: str, letters: re.Pattern[str], name: str) -> int | None:
         return 4
     if all(word in name for word in wanted.split()):
         return 5
-    return 6 if letters.search(last) else None
+    return _ROUGH if letters.search(last) else None
 
 
 __all__ = ["find_files", "search_code"]
