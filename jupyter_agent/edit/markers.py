@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from jupyter_agent.errors import EditRefused
 
-_OPEN = re.compile(r"(?P<indent>[ \t]*)(?P<fence><{5,}|-{5,}) ?SEARCH>?[ \t]*")
-_DIVIDER = re.compile(r"[ \t]*(={5,})[ \t]*")
-_CLOSE = re.compile(r"[ \t]*(>{5,}|\+{5,}) ?REPLACE[ \t]*")
+_OPEN = r"(?P<indent>[ \t]*)(?P<fence><{5,}|-{5,}) ?SEARCH>?[ \t]*"
+_DIVIDER = r"[ \t]*(={5,})[ \t]*"
+_CLOSE = r"[ \t]*(>{5,}|\+{5,}) ?REPLACE[ \t]*"
 _FORM = "<<<<<<< SEARCH, the lines, =======, the new lines, >>>>>>> REPLACE"
 _LONGER = "If the lines hold such markers themselves, use longer markers (9 characters) for the block, or send blocks."
 
@@ -31,12 +31,12 @@ def parse_blocks(text: str) -> list[tuple[str, str]]:
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     blocks, number = [], 0
     while number < len(lines):
-        opening = _OPEN.fullmatch(lines[number])
+        opening = re.fullmatch(_OPEN, lines[number])
         if opening is not None:
             block = _read(lines, number, opening)
             blocks.append((block.search, block.replace))
             number = block.end
-        elif _DIVIDER.fullmatch(lines[number]) or _CLOSE.fullmatch(lines[number]):
+        elif re.fullmatch(_DIVIDER, lines[number]) or re.fullmatch(_CLOSE, lines[number]):
             raise _malformed(number, lines[number], f"stands outside a block. {_LONGER}")
         number += 1
     if not blocks:
@@ -81,7 +81,7 @@ def _marker(line: str, fence: str) -> str:
         ("divider", _DIVIDER, "=" * len(fence)),
         ("close", _CLOSE, closing * len(fence)),
     ):
-        match = pattern.fullmatch(line)
+        match = re.fullmatch(pattern, line)
         if match is not None and (match["fence"] if kind == "open" else match[1]) == wanted:
             return kind
     return ""

@@ -9,12 +9,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-_DOTS = re.compile(r"\.{3,}|…")
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?", re.IGNORECASE)
-_COMMENT = re.compile(
-    r"\s*(?:\{?/\*+|<!--|//+|#+(?!!)|--+|;+|%+|\"\"\"|'''|\(\*|\*(?=\s))\s*(?P<text>.*?)\s*(?:\*+/\}?|--+>|\"\"\"|'''|\*\))?\s*"
+# Patterns stay text: `re` compiles them at the first line that looks like a placeholder, which few edits have.
+_DOTS = r"\.{3,}|…"
+_COMMENT = (
+    r"\s*(?:\{?/\*+|<!--|//+|#+(?!!)|--+|;+|%+|\"\"\"|'''|\(\*|\*(?=\s))\s*"
+    r"(?P<text>.*?)"
+    r"\s*(?:\*+/\}?|--+>|\"\"\"|'''|\*\))?\s*"
 )
-_BRACKETED = re.compile(r"\s*(?:\[(?P<square>.*)\]|\((?P<round>.*)\)|<(?P<angle>[^/].*)>|\{(?P<curly>.*)\})\s*")
+_BRACKETED = r"\s*(?:\[(?P<square>.*)\]|\((?P<round>.*)\)|<(?P<angle>[^/].*)>|\{(?P<curly>.*)\})\s*"
+_LONGEST = 200
+"""Characters: a longer line says more than that something was left out."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -31,36 +35,43 @@ _FILLING = _words(
     " not shown left out below already exactly just untouched identical similarly similar way how it were been has have"
 )
 _SENTENCES = (
-    re.compile(r"\b(rest|remainder) of (the|this|your)\b"),
-    re.compile(r"\b(rest|remaining|existing|remainder)\b.*\b(code|implementation|here|same)\b"),
-    re.compile(r"\w+ .*\b(unchanged|unmodified|omitted|elided|snipped|truncated)\b"),
-    re.compile(r"\b(unchanged|unmodified|omitted|elided|snipped|truncated) \w+"),
+    r"\b(rest|remainder) of (the|this|your)\b",
+    r"\b(rest|remaining|existing|remainder)\b.*\b(code|implementation|here|same)\b",
+    r"\w+ .*\b(unchanged|unmodified|omitted|elided|snipped|truncated)\b",
+    r"\b(unchanged|unmodified|omitted|elided|snipped|truncated) \w+",
 )
 _PYTHON = (".py", ".pyi", ".pyx", ".ipynb")
 
 
 def is_placeholder_comment(line: str) -> bool:
     """Whether `line` is nothing but a comment (or a bracketed note) that stands for code."""
-    comment = _COMMENT.fullmatch(line)
+    if len(line) > _LONGEST or not _may_be(line):
+        return False
+    comment = re.fullmatch(_COMMENT, line)
     if comment is not None:
         return _stands_for_code(comment["text"], note=False)
-    bracketed = _BRACKETED.fullmatch(line)
+    bracketed = re.fullmatch(_BRACKETED, line)
     if bracketed is None:
         return False
     text = next(group for group in bracketed.groups() if group is not None)
     return _stands_for_code(text, note=True)
 
 
+def _may_be(line: str) -> bool:
+    """A cheap test that no placeholder fails."""
+    return "..." in line or "…" in line or not _STRONG.isdisjoint(re.findall("[a-z]+", line.lower()))
+
+
 def _stands_for_code(text: str, *, note: bool) -> bool:
-    dotted = _DOTS.search(text) is not None
-    words = [word.lower() for word in _WORD.findall(text)]
+    dotted = re.search(_DOTS, text) is not None
+    words = re.findall(r"[a-z]+(?:'[a-z]+)?", text.lower())
     if re.sub(r"[\s\w'.,:;!…()\[\]{}-]+", "", text):
         return False
     if not words:
         return dotted and not note and not re.sub(r"[\s.…()\[\]{}-]+", "", text)
     known = _STRONG | _WEAK | _FILLING
     strange = [word for word in words if word not in known]
-    if len(strange) > (1 if _DOTS.match(text) else 0):  # "... rest of the page": dots first excuse one noun
+    if len(strange) > (1 if re.match(_DOTS, text) else 0):  # "... rest of the page": dots first excuse one noun
         return False
     strong = sum(word in _STRONG for word in words)
     if dotted:
@@ -71,7 +82,7 @@ def _stands_for_code(text: str, *, note: bool) -> bool:
 def _says_so_in_words(words: Sequence[str]) -> bool:
     """Without dots it takes a sentence: "rest of the code", "existing code here", "remains unchanged"."""
     text = " ".join(words)
-    return text in ("unchanged", "omitted") or any(pattern.search(text) for pattern in _SENTENCES)
+    return text in ("unchanged", "omitted") or any(re.search(pattern, text) for pattern in _SENTENCES)
 
 
 def is_lone_ellipsis(line: str) -> bool:
@@ -80,7 +91,7 @@ def is_lone_ellipsis(line: str) -> bool:
 
 def is_elision(line: str) -> bool:
     """A line that may stand for skipped lines where SEARCH and REPLACE both have it."""
-    return is_lone_ellipsis(line) or (bool(_DOTS.search(line)) and is_placeholder_comment(line))
+    return is_lone_ellipsis(line) or (("..." in line or "…" in line) and is_placeholder_comment(line))
 
 
 def omission_placeholders(replace: Sequence[str], search: Sequence[str] = (), filename: str | None = None) -> list[int]:

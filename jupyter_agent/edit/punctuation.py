@@ -15,15 +15,15 @@ PLAIN = {
 }
 """What the punctuation tier takes as equal. Full-width forms are not in it: in a string they are other characters."""
 
-_TYPOGRAPHIC = re.compile(b"|".join(re.escape(character.encode()) for character in PLAIN))
 _PLAIN_BYTES = {character.encode(): plain.encode() for character, plain in PLAIN.items()}
+_TYPOGRAPHIC = b"|".join(_PLAIN_BYTES)
 
 
 def plain(data: bytes) -> bytes:
     """`data` with plain characters; lines stay lines. The same object when there is nothing typographic."""
     if data.isascii():
         return data
-    return _TYPOGRAPHIC.sub(lambda match: _PLAIN_BYTES[match[0]], data)
+    return re.sub(_TYPOGRAPHIC, lambda match: _PLAIN_BYTES[match[0]], data)
 
 
 def typed_for_plain(search: Sequence[str], text: Sequence[str]) -> dict[int, str]:

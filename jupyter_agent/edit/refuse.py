@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jupyter_agent.edit.closest import closest_region
 from jupyter_agent.edit.lines import Text, encode
 from jupyter_agent.edit.model import Span, Window
 from jupyter_agent.errors import EditRefused, Place
@@ -159,6 +158,8 @@ def too_tolerant(text: Text, span: Span, how: str, penalty: int, limit: int) -> 
 
 
 def not_found(text: Text, search: Sequence[str], window: Window, hints: Sequence[str], kind: str) -> EditRefused:
+    from jupyter_agent.edit.closest import closest_region
+
     where = ""
     if window.first_line != 1 or window.last_line is not None:
         where = f" in lines {window.first_line}-{window.last_line or text.line_count()}"
