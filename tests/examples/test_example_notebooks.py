@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from jupyter_agent.notebook import open_notebook
+from jupyter_agent.refactor.verify import verify
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "example_notebooks"
 DEMO = ROOT / "jupyter_agent" / "demo"
@@ -101,3 +104,14 @@ def test_messy_notebook_has_forty_cells_in_order() -> None:
     counts = [cell["execution_count"] for cell in cells if cell["cell_type"] == "code"]
     assert len(cells) == 40
     assert counts == list(range(1, len(counts) + 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("01_olympic_sprint", "proven"), ("02_failing_density", "unproven"), ("03_hidden_state_co2", "failed")],
+)
+async def test_verification_says_so_too(name: str, status: str) -> None:
+    notebook = await open_notebook(EXAMPLES / f"{name}.ipynb")
+    report = await verify(await notebook.cells(), await notebook.metadata(), path=EXAMPLES / f"{name}.ipynb")
+    await notebook.close()
+    assert report.status == status, report.summary
