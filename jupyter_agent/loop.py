@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jupyter_agent.call import new_call_id, run_call
@@ -11,9 +12,10 @@ from jupyter_agent.compaction import compact, compact_if_needed
 from jupyter_agent.context import messages, system_prompt, unseen_messages
 from jupyter_agent.errors import AgentError, BudgetExceeded, ModelError, Stopped
 from jupyter_agent.events import Assistant, Delta, Note, Stop, StopReason, ToolFinished, Usage, Verified
-from jupyter_agent.models.protocol import Model, Reply
+from jupyter_agent.models.protocol import Call, Model, Reply
 from jupyter_agent.repetition import Repetition
 from jupyter_agent.summary import changes_of, summary_of
+from jupyter_agent.tool import ToolResult
 
 if TYPE_CHECKING:
     from jupyter_agent.conversation import Conversation
@@ -40,7 +42,7 @@ async def run_turn(conversation: Conversation) -> Stop:
 
 
 async def _steps(conversation: Conversation) -> Verified:
-    repetition, malformed, check = Repetition(), 0, Check()
+    state, check = _Patience(), Check()
     while True:
         conversation.check_stopped()
         await compact_if_needed(conversation)
@@ -52,23 +54,51 @@ async def _steps(conversation: Conversation) -> Verified:
                 raise
             await compact(conversation)
             continue
-        if not reply.calls and reply.cut is None and reply.stop_reason != "pause_turn":
-            check = await check_turn(conversation, check)
-            if check.again or unseen_messages(conversation.events, seen):
-                continue
-            return check.verified
         for call in reply.calls:
-            conversation.check_stopped()
-            result = await run_call(conversation, call.id, call.name, call.arguments)
-            kind = result.details.get("refused", {}).get("kind")
-            malformed = malformed + 1 if kind in ("arguments", "unknown_tool") else 0
-            if malformed >= FORMAT_ERRORS:
-                raise ModelError(
-                    "invalid", f"The model's last {malformed} tool calls did not fit their tools. Stopped."
-                )
-            warning = repetition.observe(call.name, call.arguments, str(result.content))
-            if warning:
-                tell_model(conversation, "repetition", warning)
+            await _carry_out(conversation, call, state)
+        if reply.cut is not None or (reply.stop_reason == "max_tokens" and not reply.calls):
+            state.cut(conversation, reply)
+        elif not reply.calls:
+            check = await check_turn(conversation, check)
+            if not check.again and not unseen_messages(conversation.events, seen):
+                return check.verified
+
+
+async def _carry_out(conversation: Conversation, call: Call, state: _Patience) -> None:
+    conversation.check_stopped()
+    result = await run_call(conversation, call.id, call.name, call.arguments)
+    state.malformed(result)
+    warning = state.repetition.observe(call.name, call.arguments, str(result.content))
+    if warning:
+        tell_model(conversation, "repetition", warning)
+
+
+@dataclass
+class _Patience:
+    """What a model may do wrong in a turn before the turn ends."""
+
+    repetition: Repetition = field(default_factory=Repetition)
+    malformed_in_a_row: int = 0
+    cuts: int = 0
+
+    def malformed(self, result: ToolResult) -> None:
+        """Count a call that did not fit its tool; any other call starts anew. Raises ModelError at the limit."""
+        wrong = result.details.get("refused", {}).get("kind") in ("arguments", "unknown_tool")
+        self.malformed_in_a_row = self.malformed_in_a_row + 1 if wrong else 0
+        if self.malformed_in_a_row >= FORMAT_ERRORS:
+            raise ModelError(
+                "invalid", f"The model's last {FORMAT_ERRORS} tool calls did not fit their tools. Stopped."
+            )
+
+    def cut(self, conversation: Conversation, reply: Reply) -> None:
+        """Tell the model that its reply did not fit. Raises ModelError when that keeps happening."""
+        self.cuts += 1
+        if self.cuts >= FORMAT_ERRORS:
+            raise ModelError(
+                "cut", f"The model's replies were cut off {self.cuts} times at the output limit. Ask for less."
+            )
+        what = f"your call of {reply.cut} was cut off and not carried out" if reply.cut else "your reply was cut off"
+        tell_model(conversation, "limit", f"At the output limit {what}. Go on in smaller steps.")
 
 
 async def ask_model(conversation: Conversation, seen: int) -> Reply:
@@ -118,13 +148,16 @@ def tell_model(conversation: Conversation, name: str, text: str) -> None:
 def record_usage(conversation: Conversation, reply: Reply, context_limit: int) -> None:
     """Book a reply's tokens into the budget and tell everyone."""
     usage = reply.usage
+    cost = conversation.budget.book(reply.model, usage)
+    # Attempts that broke off were paid for as well.
+    conversation.budget.book(reply.model, reply.wasted)
     conversation.publish(
         Usage(
             input=usage.input,
             output=usage.output,
             cache_read=usage.cache_read,
             cache_write=usage.cache_write,
-            cost=conversation.budget.book(reply.model, usage),
+            cost=cost,
             context_used=usage.input + usage.cache_read + usage.cache_write + usage.output,
             context_limit=context_limit,
         )

@@ -210,6 +210,22 @@ def _changes(transaction: Transaction, target: str, diffs: dict[str, str]) -> tu
     return tuple(changes)
 
 
+OUTPUTS_KEPT = 8 * 2**20
+"""Bytes of a cell with its outputs beyond which a run keeps no pre-image of them: undo is for work, not for floods."""
+
+
+def output_changes(cells: Sequence[Cell], running: Iterable[str], target: str) -> tuple[Change, ...]:
+    """What undo needs of cells about to be run: their present outputs. Their hashes stay, so the diffs are empty."""
+    wanted, changes, last = set(running), [], None
+    for cell in cells:
+        if cell.id in wanted:
+            image = json.dumps({"cell": to_json(cell), "after": last, "moved": False}).encode()
+            if len(image) <= OUTPUTS_KEPT:
+                changes.append(Change(target, cell.id, cell.hash, cell.hash, "", image))
+        last = cell.id
+    return tuple(changes)
+
+
 def _confirm(transaction: Transaction, cells: Sequence[Cell], target: str) -> None:
     """Every changed cell must be in the document as described, every deleted one gone (faults f13, n12)."""
     found = {cell.id: cell for cell in cells}

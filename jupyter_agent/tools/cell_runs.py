@@ -12,6 +12,7 @@ from typing import Literal
 from jupyter_agent.effect import Effect
 from jupyter_agent.errors import AgentError, BadArguments, KernelError, NotebookRefused
 from jupyter_agent.kernel.protocol import Execution, Kernel, Snapshot
+from jupyter_agent.notebook.change import output_changes
 from jupyter_agent.notebook.document import Cell, Notebook
 from jupyter_agent.notebook.transaction import stale_cell, unknown_cell
 from jupyter_agent.tool import ToolContext
@@ -97,6 +98,7 @@ async def run_effect(
         before=_state_of(chosen),
         payload=preview,
         current=current,
+        changes=output_changes(await notebook.cells(), ids, notebook.path) if notebook.path else (),
         details=details,
     )
 
