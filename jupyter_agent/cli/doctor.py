@@ -66,9 +66,9 @@ def _version(name: str) -> str | None:
 
 
 def _search() -> str:
-    from jupyter_agent.tools.search import ripgrep
+    from jupyter_agent.tools import ripgrep
 
-    return str(ripgrep() or "Python (ripgrep was not found; 2.5 times slower)")
+    return str(ripgrep.program() or "Python (ripgrep was not found; 2.5 times slower)")
 
 
 async def _model() -> str:
