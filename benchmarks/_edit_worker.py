@@ -12,6 +12,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 Blocks = Sequence[tuple[str, str]]
@@ -47,6 +48,7 @@ def blocks_of(source: list[str], scenario: str, count: int) -> Blocks:
     return found
 
 
+@lru_cache(maxsize=1)
 def case(name: str, lines: int, count: int) -> tuple[str, Blocks]:
     """The text and the blocks of one case; `lines` and `count` are given for the ordinary ones."""
     if name == "60 equal lines, 4 ambiguous blocks":

@@ -22,18 +22,27 @@ def printable(line: str) -> str:
     return encode(line).decode("utf-8", "backslashreplace")
 
 
-def numbered(text: Text, first: int, last: int) -> str:
-    """The lines `first` to `last` (1-based, inclusive) with their numbers, long ones cut."""
-    start, end = text.offset_of_line(max(first, 1)), text.offset_of_line(last + 1)
-    if start is None or start >= len(text.data):
-        return ""
-    span = Span(start, text.content_end(max(start, (len(text.data) if end is None else end) - 1)))
+def numbered(text: Text, span: Span, first: int) -> str:
+    """The whole lines of `span`, the first of which is line `first`, with their numbers, long ones cut."""
     shown = []
-    for number, line in enumerate(text.lines(span), max(first, 1)):
+    for number, line in enumerate(text.lines(span), first):
         content = printable(line.content)
         content = content if len(content) <= _LINE_WIDTH else content[:_LINE_WIDTH] + " … (line cut)"
         shown.append(f"{number:6}\t{content}")
     return "\n".join(shown)
+
+
+def _around(text: Text, span: Span, line: int) -> str:
+    """`span`, which starts at `line`, cut where it is long, with the lines around it, numbered."""
+    start, end = span.start, text.line_end(span.start)
+    while start > 0 and line > 1 and text.data.count(b"\n", start, span.start) < CONTEXT_LINES:
+        start, line = text.line_start(start - 1), line - 1
+    wanted = min(text.data.count(b"\n", span.start, span.end), _REGION_LINES) + CONTEXT_LINES
+    for _ in range(wanted):
+        if end + 1 >= len(text.data):
+            break
+        end = text.line_end(end + 1)
+    return numbered(text, Span(start, text.content_end(end)), line)
 
 
 def places(text: Text, spans: Sequence[Span]) -> tuple[Place, ...]:
@@ -141,8 +150,7 @@ def unrepairable(text: Text, span: Span, reason: str) -> EditRefused:
     return EditRefused(
         "indentation_unrepairable",
         f"SEARCH is at {_list(found)} only if its indentation is ignored, and REPLACE cannot be re-indented safely:"
-        f" {reason}. Send both with the file's own indentation. The lines are:\n"
-        + numbered(text, found[0].start, min(found[0].end, found[0].start + _REGION_LINES)),
+        f" {reason}. Send both with the file's own indentation. The lines are:\n" + _around(text, span, found[0].start),
         found,
     )
 
@@ -168,8 +176,7 @@ def not_found(text: Text, search: Sequence[str], window: Window, hints: Sequence
     if region is None:
         return EditRefused(kind, f"{message} Read the file again and send its lines as they are.")
     place = places(text, [region])[0]
-    last = min(place.end, place.start + _REGION_LINES)
-    closest = numbered(text, place.start - CONTEXT_LINES, last + CONTEXT_LINES)
+    closest = _around(text, region, place.start)
     message += f" The closest lines are {place.start}-{place.end}; as the text is now:\n{closest}"
     return EditRefused(kind, message, (), closest)
 

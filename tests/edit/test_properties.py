@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from jupyter_agent.edit import EditRefused, EditResult, edit, edit_text, parse_blocks
+from jupyter_agent.edit import EditRefused, EditResult, Tier, edit, edit_text, parse_blocks
 
 relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -258,3 +258,51 @@ def test_cell_source_is_edited_like_a_file(case: Case) -> None:
     else:
         source, _ = edit_text(case.text.replace("\n", "\r\n"), [(case.search, case.replace)])
         assert source == case.expected
+
+
+REPEATING = ["x", "  x", "x ", "y", "\ty", "", "  "]
+
+
+def places(lines: list[str], search: list[str], key: Callable[[str], str]) -> list[int]:
+    """Every place by comparing line by line: what the engine's searches must agree with."""
+    wanted = [key(line) for line in search]
+    return [
+        start + 1
+        for start in range(len(lines) - len(search) + 1)
+        if [key(line) for line in lines[start : start + len(search)]] == wanted
+    ]
+
+
+TIERS: list[tuple[Tier, Callable[[str], str]]] = [
+    (Tier.EXACT, lambda line: line),
+    (Tier.TRAILING, lambda line: line.rstrip(" \t")),
+    (Tier.INDENTATION, lambda line: line.strip(" \t")),
+]
+
+
+@given(
+    lines=st.lists(st.sampled_from(REPEATING), min_size=1, max_size=10),
+    search=st.lists(st.sampled_from(REPEATING), min_size=1, max_size=4),
+    eol=st.sampled_from(["\n", "\r\n", "mixed"]),
+    repeated=st.sampled_from([1, 1, 1, 900]),
+)
+@settings(relaxed, max_examples=600)
+def test_the_first_tier_with_a_place_decides(lines: list[str], search: list[str], eol: str, repeated: int) -> None:
+    """As a slow comparison of lines says: ambiguous where it is, else exactly that place. Long texts search by keys."""
+    assume(any(line.strip() for line in search))
+    lines = lines + ["pad"] * (repeated - 1) + lines * (repeated > 1)
+    ends = ["\r\n" if eol == "\r\n" or (eol == "mixed" and number % 2) else "\n" for number in range(len(lines))]
+    data = "".join(line + end for line, end in zip(lines, ends, strict=True)).encode()
+    tier, found = next(((tier, at) for tier, key in TIERS if (at := places(lines, search, key))), (None, []))
+    assume(tier is not None)
+    result = run(data.decode(), "\n".join(search), "new = 1")
+    if isinstance(result, EditResult):
+        assert len(found) == 1
+        assert result.hunks[0].tiers == (tier,)
+        assert (result.hunks[0].start_line, result.hunks[0].end_line) == (found[0], found[0] + len(search) - 1)
+    elif len(found) > 1:
+        assert result.kind == "ambiguous"
+        assert [place.start for place in result.places] == found
+    else:
+        assert result.kind == "indentation_unrepairable"
+        assert tier is Tier.INDENTATION
