@@ -111,7 +111,7 @@ def _template(graph: Graph, cells: Sequence[Cell], cell_id: str, params: Params)
         while body and isinstance(body[0], ast.Import | ast.ImportFrom):
             body.pop(0)
         first_magic = {magic.line for magic in source.magics if not magic.name.startswith("%%")}
-        while body and first_line(body[0]) in first_magic:
+        while body and isinstance(body[0], ast.Pass) and first_line(body[0]) in first_magic:
             body.pop(0)
         if body and blocks.shows_value(cell, tree, body[-1]):
             body.pop()

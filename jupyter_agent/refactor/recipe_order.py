@@ -66,7 +66,7 @@ def _constraints(graph: Graph, wrong: set[tuple[str, str]]) -> set[tuple[str, st
         pairs.add((binders[name][0], cell))
     for place, above in enumerate(graph.cells):
         for below in graph.cells[place + 1 :]:
-            if _must_stay(above, below) and not any((below.id, above.id) == pair for pair in pairs):
+            if _must_stay(above, below):
                 pairs.add((above.id, below.id))
     return pairs
 

@@ -93,9 +93,9 @@ def _in_code(cell: Cell, source: PythonSource, old: str, new: str, text_too: boo
     edits, notes = _magic_edits(cell, source, word, old, new)
     if source.tree is not None:
         text = Text(cell.source)
-        # Positions come from the transformed text, whose code stands in the same columns.
+        # The tree is of the transformed text, in which code stands on the same lines and columns.
         try:
-            found = occurrences(Text(source.text), source.tree, old)
+            found = occurrences(text, source.tree, old)
         except Unplaced as place:
             raise refused(f"cell {cell.id}: a use of {old} cannot be placed ({place}). Rename it by hand.") from None
         edits += [_edit(cell, each, old, new) for each in found]

@@ -23,10 +23,14 @@ MEANINGFUL = frozenset({"raises-exception", SKIP_EXECUTION, NEVER_RERUN, "parame
 def split_cell(cells: Sequence[Cell], params: Params, context: Context) -> Plan:
     """Split one cell before the given lines. The first part keeps the id; each output goes to the part that made it."""
     cell = find(cells, params.get("cell", ""))
+    if cell.type == "code" and context.language != "python":
+        raise refused(
+            f"split-cell knows where statements end in Python only, and this notebook is in {context.language}."
+        )
     at = _lines(params.get("at", ""), cell)
     if cell.type == "code":
         check_history(cells, "splitting a cell")
-        parts, notes = _code_parts(cell, at, context)
+        parts, notes = _code_parts(cell, at)
     else:
         parts, notes = _cut(cell.source, at), []
     if any(not part.strip() for part in parts):
@@ -61,11 +65,7 @@ def _cut(source: str, at: Sequence[int]) -> list[str]:
     return ["\n".join(lines[start:end]).strip("\n") for start, end in pairwise(bounds)]
 
 
-def _code_parts(cell: Cell, at: Sequence[int], context: Context) -> tuple[list[str], list[str]]:
-    if context.language != "python":
-        raise refused(
-            f"split-cell knows where statements end in Python only, and this notebook is in {context.language}."
-        )
+def _code_parts(cell: Cell, at: Sequence[int]) -> tuple[list[str], list[str]]:
     meaningful = MEANINGFUL.intersection(cell.tags) - FIRST_ONLY - {SKIP_EXECUTION, NEVER_RERUN}
     if meaningful:
         raise refused(f"cell {cell.id} is tagged {', '.join(meaningful)}: split, its parts would run otherwise.")
