@@ -28,7 +28,12 @@ class LabDocument:
         self._outputs: dict[str, tuple[int, Json]] = {}
         self.metadata: Mapping[str, Any] = {}
         self.minor = 5
-        self.dirty = False
+
+    @property
+    def dirty(self) -> bool:
+        """Whether the page holds unsaved edits, as it last said."""
+        document = self.page.documents.get(self._path)
+        return document is not None and document.dirty
 
     async def cells(self) -> tuple[Cell, ...]:
         """All cells as they are in the page now."""
@@ -85,9 +90,6 @@ class LabDocument:
         self._outputs = kept
         self.metadata = state.get("metadata") or {}
         self.minor = int(state.get("minor", 5))
-        self.dirty = bool(state.get("dirty"))
-        if state.get("read_only"):
-            self.metadata = {**self.metadata}
         return tuple(cells)
 
 

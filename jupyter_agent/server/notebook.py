@@ -129,9 +129,7 @@ class ServedNotebook:
 
     async def _rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
         async def with_page(lab: LabDocument) -> tuple[Cell, ...]:
-            if self._was_clean is None:
-                await lab.cells()
-                self._was_clean = not lab.dirty
+            self._note_state(lab)
             return await lab.rewrite(make)
 
         async def with_file() -> tuple[Cell, ...]:
@@ -140,10 +138,16 @@ class ServedNotebook:
         async with self._lock:
             return await self._either(with_page, with_file)
 
+    def _note_state(self, lab: LabDocument) -> None:
+        """Before our first change since the last save: whether the person had unsaved edits."""
+        if self._was_clean is None:
+            self._was_clean = not lab.dirty
+
     async def _flush(self) -> None:
         for cell, pending in list(self._pending.items()):
 
             async def show(lab: LabDocument, cell: str = cell, pending: Pending = pending) -> None:
+                self._note_state(lab)
                 await lab.set_outputs(cell, *pending)
 
             async def store(cell: str = cell, pending: Pending = pending) -> None:

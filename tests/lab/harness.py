@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import shutil
 import socket
 import subprocess
@@ -36,6 +37,17 @@ BROWSER_ARGUMENTS = [
 SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+}
+
+
+LANGUAGE = {
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+    "version": platform.python_version(),
 }
 
 
@@ -178,7 +190,11 @@ def write_notebook(path: Path, cells: Sequence[tuple[str, str, str]]) -> None:
         if kind == "code":
             cell |= {"execution_count": None, "outputs": []}
         made.append(cell)
-    metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    # As JupyterLab leaves it: without language_info it would mark the notebook as changed when it opens it.
+    metadata = {
+        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+        "language_info": LANGUAGE,
+    }
     raw = {"cells": made, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")

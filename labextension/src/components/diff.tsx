@@ -15,7 +15,7 @@ export function Diff(props: { text: string; withNames?: boolean }): JSX.Element 
   return (
     <div className="jp-agent-diff" role="group" aria-label={trans.__('Difference')} tabIndex={0}>
       {shown.map((line, index) => (
-        <Line key={index} line={line} named={props.withNames ?? true} first={index === 0} />
+        <Line key={index} line={line} before={shown[index - 1]} named={props.withNames ?? true} />
       ))}
       {shown.length < lines.length && (
         <button className="jp-agent-link" onClick={() => setAll(true)}>
@@ -26,13 +26,15 @@ export function Diff(props: { text: string; withNames?: boolean }): JSX.Element 
   );
 }
 
-function Line(props: { line: IDiffLine; named: boolean; first: boolean }): JSX.Element | null {
+function Line(props: { line: IDiffLine; before: IDiffLine | undefined; named: boolean }): JSX.Element | null {
   const { line } = props;
   if (line.kind === 'file') {
-    return props.named ? <div className="jp-agent-diffFile">{line.text}</div> : null;
+    // A note right before it ("edit code cell ab12") says the same in words.
+    return props.named && props.before?.kind !== 'note' ? <div className="jp-agent-diffFile">{line.text}</div> : null;
   }
   if (line.kind === 'hunk') {
-    return line.text.startsWith('@@ -1') || props.first ? null : <div className="jp-agent-diffHunk">⋯</div>;
+    const isFirst = props.before === undefined || props.before.kind === 'file';
+    return isFirst ? null : <div className="jp-agent-diffHunk">⋯</div>;
   }
   if (line.kind === 'note') {
     return <div className="jp-agent-diffNote">{line.text}</div>;

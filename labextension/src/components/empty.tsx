@@ -8,8 +8,15 @@ import { useServices } from './services';
 export function Empty(props: { models: IModels | null; onPick: (text: string) => void }): JSX.Element {
   const { trans, work, store } = useServices();
   const { models } = props;
-  const hasNotebook = work.notebook !== '';
-  const ideas = hasNotebook
+  const [notebook, setNotebook] = React.useState(work.notebook);
+  React.useEffect(() => {
+    const update = (): void => setNotebook(work.notebook);
+    work.changed.connect(update);
+    return () => {
+      work.changed.disconnect(update);
+    };
+  }, [work]);
+  const ideas = notebook
     ? [
         trans.__('Explain what this notebook does'),
         trans.__('Find and fix the first cell that fails'),

@@ -87,6 +87,8 @@ async function draw(source: string, host: HTMLElement | null, services: IService
     await renderer.renderModel(model);
     decorate(renderer.node, services);
     host.replaceChildren(...Array.from(renderer.node.childNodes));
+    // The renderer typesets only what is attached to the page.
+    services.rendermime.latexTypesetter?.typeset(host);
   } finally {
     renderer.dispose();
   }

@@ -33,7 +33,7 @@ export const ToolCard = React.memo(function ToolCard(props: {
         <span className="jp-agent-toolStatus" aria-label={words[status]} role="img" />
         <span className="jp-agent-toolVerb">{verb}</span>
         {object && <code className="jp-agent-toolObject">{object}</code>}
-        <span className="jp-agent-toolTime">{tool.result ? duration(tool.result.seconds) : ''}</span>
+        <span className="jp-agent-toolTime">{tool.result && tool.result.seconds >= 0.1 ? duration(tool.result.seconds) : ''}</span>
       </button>
       {status === 'running' && tool.progress && <Progress text={tool.progress} fraction={tool.fraction} />}
       {tool.name === 'todo' && <TodoList items={todoItems(tool.arguments)} />}
@@ -74,7 +74,7 @@ function Body(props: { tool: IToolItem }): JSX.Element {
   const output = tool.result ? resultText(tool.result) : '';
   return (
     <div className="jp-agent-toolBody">
-      {tool.changes.map(change => (
+      {tool.changes.filter(change => change.diff).map(change => (
         <Diff key={change.seq} text={change.diff} />
       ))}
       <h5>{trans.__('Arguments')}</h5>

@@ -38,12 +38,14 @@ export function toolLine(name: string, args: JsonObject, trans: Translate): [str
       return [trans('Update the task list'), ''];
     case 'ask_user':
       return [trans('Ask you'), text(args.question)];
+    case 'verify_notebook':
+      return [trans('Verify in a fresh kernel'), path];
     case 'find_tools':
       return [trans('Look for tools'), text(args.query)];
     case 'call_tool':
       return [trans('Use'), text(args.name)];
     default:
-      return [name.replace(/_/g, ' '), path || firstLine(text(Object.values(args)[0] ?? ''))];
+      return [name.charAt(0).toUpperCase() + name.slice(1).replace(/_/g, ' '), path || firstLine(text(Object.values(args)[0] ?? ''))];
   }
 }
 
