@@ -6,7 +6,9 @@ jupyter agent --help             the command line
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False  # `typing` itself costs as much as the rest of `jupyter agent --help`
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load_ipython_extension", "unload_ipython_extension"]

@@ -6,10 +6,8 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
 
 from jupyter_agent.cli.parser import build_parser
-from jupyter_agent.errors import AgentError, Denied, ModelError, UsageError
 
 DONE, FAILED, USAGE, REFUSED, NO_MODEL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -30,7 +28,7 @@ COMMANDS = {
 """Command to the module of this package that has its `command_NAME(arguments) -> exit code`."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code. argparse exits with 2 by itself."""
     parser = build_parser()
     arguments = parser.parse_args(argv)
@@ -50,12 +48,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output went away (`| head`): nothing to say, and nowhere to say it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except AgentError as error:
-        print(f"jupyter agent: {error}", file=sys.stderr)
-        return exit_code_of(error)
     except OSError as error:
         print(f"jupyter agent: {error}", file=sys.stderr)
         return FAILED
+    except Exception as error:
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong in a sentence; a fault of ours too, unless JUPYTER_AGENT_DEBUG asks for its traceback."""
+    # The exception tree is imported only now: it costs a third of the time that --help takes.
+    from jupyter_agent.errors import AgentError
+
+    if isinstance(error, AgentError):
+        print(f"jupyter agent: {error}", file=sys.stderr)
+        return exit_code_of(error)
+    if os.environ.get("JUPYTER_AGENT_DEBUG"):
+        raise error
+    what = f"{type(error).__name__}: {error}"
+    print(f"jupyter agent failed by a fault of its own ({what}). JUPYTER_AGENT_DEBUG=1 shows where.", file=sys.stderr)
+    return FAILED
 
 
 def _dispatch(arguments: argparse.Namespace) -> int:
@@ -65,8 +77,10 @@ def _dispatch(arguments: argparse.Namespace) -> int:
     return code
 
 
-def exit_code_of(error: AgentError) -> int:
+def exit_code_of(error: Exception) -> int:
     """The documented exit code of an error."""
+    from jupyter_agent.errors import Denied, ModelError, UsageError
+
     if isinstance(error, UsageError):
         return USAGE
     if isinstance(error, Denied):

@@ -48,7 +48,7 @@ def make_console(stream: IO[str] | None = None) -> Console:
     """A console that writes plain, unwrapped text where the stream is no terminal."""
     from rich.console import Console
 
-    return Console(file=stream or sys.stdout, highlight=False, soft_wrap=True)
+    return Console(file=stream or sys.stdout, highlight=False, soft_wrap=True, force_jupyter=False)
 
 
 class Renderer:
