@@ -7,10 +7,14 @@ from collections.abc import Mapping
 
 from jupyter_agent.tool import Tool
 
-FAMILIES = ("cells", "running", "files", "search", "shell", "working")
+FAMILIES = ("cells", "running", "files", "search", "shell", "graph", "working")
 """Modules of this package; every `Tool` at their top level is one of ours."""
 
-ORDER = ["read_cells", "edit_cells", "run_cells", "read_output", "run_code", "inspect_variables", "control_kernel", "read_file", "edit_file", "write_file", "search_code", "find_files", "run_bash", "todo", "ask_user", "find_tools", "call_tool"]
+ORDER = (
+    *("read_cells", "edit_cells", "run_cells", "read_output", "run_code", "inspect_variables", "control_kernel"),
+    *("read_file", "edit_file", "write_file", "search_code", "find_files", "run_bash"),
+    *("todo", "ask_user", "find_tools", "call_tool"),
+)
 """The tools that are always sent, in the order in which they are sent: a constant prefix keeps prompt caches."""
 
 

@@ -1,5 +1,7 @@
 """extract-function, extract-module, rename, hoist-imports, to-script, fix-lint: golden results and refusals."""
 
+# ruff: noqa: E501  (sources of cells, one a line)
+
 from __future__ import annotations
 
 import pytest
