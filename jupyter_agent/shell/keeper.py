@@ -54,6 +54,7 @@ class Keeper:
         self.state_read = -1
         self.host = os.getppid()
         self.left: list[str] = []
+        self.subreaper = False
         self.sink = Sink(request)
 
     def run(self) -> dict[str, Any]:
@@ -66,7 +67,7 @@ class Keeper:
         signal.signal(signal.SIGTERM, lambda *_: self.end("stopped"))
         for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(ignored, signal.SIG_IGN)
-        become_subreaper()
+        self.subreaper = become_subreaper()
         started = time.monotonic()
         self.start()
         self.sink.prepare(self.request)
@@ -140,7 +141,8 @@ class Keeper:
         while True:
             now = time.monotonic()
             self.wait_for_events(max(min(phase_ends - now, 0.02 if phase != "running" else HOST_CHECK), 0))
-            alone = self.reap()
+            self.reap()
+            gone = self.exit is not None and self.nothing_left()
             now = time.monotonic()
             if phase == "running":
                 if os.getppid() != self.host and not self.detached:
@@ -153,21 +155,29 @@ class Keeper:
                 elif self.exit is not None:
                     phase, phase_ends = "lingering", now + LINGER
             if phase == "lingering":
-                if alone or not self.tracker.alive():
+                if gone:
                     return
                 if now >= phase_ends:
                     self.left = self.tracker.names()
                     phase, phase_ends = "ending", now + GRACE
                     self.tracker.signal(signal.SIGTERM)
             if phase == "ending":
-                gone = not self.tracker.alive()
-                if gone and self.exit is not None:
+                if gone:
                     return
-                if gone or now >= phase_ends:
+                if now >= phase_ends:
                     phase, phase_ends = "killing", now + KILL_WAIT
-            if phase == "killing" and (self.tracker.kill_all() or now >= phase_ends):
-                self.reap()
-                return
+            if phase == "killing":
+                self.tracker.kill_all()
+                if self.nothing_left() or now >= phase_ends:
+                    return
+
+    def nothing_left(self) -> bool:
+        """Whether every process of the command has ended and was collected.
+
+        A subreaper knows from having no children: a look through the process table can miss one that forks meanwhile.
+        """
+        alone = self.reap()
+        return alone if self.subreaper else not self.tracker.alive()
 
     def wait_for_events(self, seconds: float) -> None:
         sources = [self.wake, self.output, self.state_read, 0 if self.listening else -1]
@@ -216,12 +226,12 @@ class Keeper:
             self.state += data
 
     def reap(self) -> bool:
-        """Collect ended children. True: there are none left, so on a subreaper nothing of the command is."""
+        """Collect ended children. True: there are none left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                return self.tracker.complete
+                return True
             if not pid:
                 return False
             if pid == self.main:

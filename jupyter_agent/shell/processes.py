@@ -48,8 +48,6 @@ class Tracker:
         self._leader = leader
         self._mark = f"{MARK}={mark}".encode()
         self._keeper = os.getpid()
-        self.complete = _LINUX
-        """Whether "no children" means "nothing left": true of a subreaper."""
 
     def alive(self) -> bool:
         return bool(self.find())

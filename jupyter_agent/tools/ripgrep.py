@@ -121,6 +121,7 @@ async def list_files(root: str, paths: Sequence[str], globs: Sequence[str] = ())
             names.extend(os.fsdecode(name).removeprefix("./") for name in whole)
             if len(names) >= FILES:
                 engine.stop()
+                return
 
     await engine.run(read)
     return names[:FILES], not engine.timed_out and len(names) < FILES
@@ -174,6 +175,7 @@ async def _once(arguments: list[str], root: str, keep: Callable[[str], bool], te
             if found.total >= COUNTED:
                 found.complete = False
                 engine.stop()
+                return
 
     problem = await engine.run(read)
     found.timed_out = engine.timed_out

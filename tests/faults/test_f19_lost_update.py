@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 from jupyter_agent.errors import Refused
+from jupyter_agent.testing.calls import call, conversation_on
 from jupyter_agent.testing.effects import commit
+from jupyter_agent.tools import all_tools
 from jupyter_agent.workspace import Workspace
 
 COUNT = 50
@@ -31,6 +33,23 @@ async def test_f19_concurrent_edits_in_one_conversation_all_land(tmp_path: Path)
             await commit(workspace.write("a.txt", changed, expected=content.sha256))
 
     await asyncio.gather(*(edit(number) for number in range(COUNT)))
+    assert path.read_text() == "".join(f"new {number}\n" for number in range(COUNT))
+
+
+async def test_f19_parallel_tool_calls_on_one_file_all_land(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    path = root / "a.txt"
+    prepare(path)
+    async with conversation_on(root, all_tools(), folder=tmp_path / "c", ledger=True) as conversation:
+        await call(conversation, "read_file", path="a.txt")
+        results = await asyncio.gather(
+            *(
+                call(conversation, "edit_file", path="a.txt", old_string=f"old {number}", new_string=f"new {number}")
+                for number in range(COUNT)
+            )
+        )
+    assert [result.is_error for result in results] == [False] * COUNT
     assert path.read_text() == "".join(f"new {number}\n" for number in range(COUNT))
 
 

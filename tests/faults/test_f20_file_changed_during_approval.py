@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jupyter_agent.errors import Stale
+from jupyter_agent.testing.approvals import yes_after
+from jupyter_agent.testing.calls import call, conversation_on, text_of
 from jupyter_agent.testing.effects import grant
+from jupyter_agent.tools import all_tools
 from jupyter_agent.workspace import Workspace
 
 
@@ -47,3 +51,25 @@ async def test_f20_an_approval_does_not_cover_another_text(tmp_path: Path) -> No
     workspace = Workspace(tmp_path)
     (tmp_path / "a.txt").write_bytes(b"old\n")
     assert workspace.write("a.txt", b"one\n").digest != workspace.write("a.txt", b"two\n").digest
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("edit_file", {"blocks": [{"search": "old", "replace": "agent's"}]}),
+        ("write_file", {"content": "agent's\n", "percentage_to_change": 100}),
+    ],
+)
+async def test_f20_the_tools_refuse_what_changed_while_the_question_was_open(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    path = root / "a.txt"
+    path.write_text("old\n")
+    person = yes_after(lambda: path.write_text("old\nthe user's\n"))
+    async with conversation_on(root, all_tools(), folder=tmp_path / "c", mode="review", asker=person) as conversation:
+        result = await call(conversation, tool, path="a.txt", **arguments)
+    assert result.details["refused"]["kind"] == "stale"
+    assert "changed" in text_of(result)
+    assert path.read_text() == "old\nthe user's\n"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from jupyter_agent.shell import Shell
+from jupyter_agent.testing.approvals import yes
+from jupyter_agent.testing.calls import call, conversation_on
+from jupyter_agent.tools import all_tools
 
 COMMANDS = {
     "cat": "cat",
@@ -41,9 +42,10 @@ COMMANDS = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 async def test_f25_comes_back_at_once(tmp_path: Path, name: str) -> None:
-    work = tmp_path / "work"
-    work.mkdir()
-    shell = Shell(work, os.environ, tmp_path / "spill")
-    result = await shell.run(COMMANDS[name], timeout=60)
-    assert not result.timed_out
-    assert result.seconds < 10
+    root = tmp_path / "root"
+    root.mkdir()
+    async with conversation_on(root, all_tools(), folder=tmp_path / "c", mode="review", asker=yes) as conversation:
+        result = await call(conversation, "run_bash", command=COMMANDS[name], timeout=60)
+    assert not result.details["timed_out"]
+    assert result.details["exit_code"] is not None
+    assert result.details["seconds"] < 10

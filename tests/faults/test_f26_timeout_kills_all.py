@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from jupyter_agent.shell import Shell
+from jupyter_agent.testing.approvals import yes
+from jupyter_agent.testing.calls import call, conversation_on, text_of
+from jupyter_agent.tools import all_tools
 
 # Each command keeps something running that has TOKEN among its arguments.
 SHAPES = {
@@ -67,20 +70,22 @@ def token() -> Iterator[str]:
 
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_f26_back_by_the_deadline_and_nothing_survives(tmp_path: Path, token: str, shape: str) -> None:
-    shell = Shell(tmp_path, os.environ, tmp_path / "spill")
+    root = tmp_path / "root"
+    root.mkdir()
     command = SHAPES[shape].replace("PYTHON", sys.executable).replace("TOKEN", token)
-    started = time.monotonic()
     forgotten = shape == "forgotten background child"
-    result = await shell.run(command, timeout=60 if forgotten else 1)
-    assert time.monotonic() - started < 12
-    assert result.seconds < 11
-    assert survivors(token) == []
+    async with conversation_on(root, all_tools(), folder=tmp_path / "c", mode="review", asker=yes) as conversation:
+        started = time.monotonic()
+        result = await call(conversation, "run_bash", command=command, timeout=60 if forgotten else 1)
+        assert time.monotonic() - started < 20
+        assert result.details["seconds"] < 11
+        assert survivors(token) == []
     if forgotten:
-        assert result.exit_code == 0
-        assert any(token in name for name in result.left)
+        assert result.details["exit_code"] == 0
+        assert any(token in name for name in result.details["left"])
     else:
-        assert result.timed_out
-        assert result.exit_code is None
+        assert result.details["timed_out"]
+        assert text_of(result).startswith("error: timed out after 1 s")
 
 
 async def test_f26_what_a_program_prints_when_asked_to_end_is_kept(tmp_path: Path) -> None:

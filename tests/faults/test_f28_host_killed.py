@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -66,6 +67,19 @@ def test_f28_nothing_outlives_the_host(tmp_path: Path, pids: Path, how: str, num
     host.send_signal(number)
     host.wait()
     _wait(lambda: not any(start_time(pid) for pid in members), 15)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_f28_nor_the_command_line(tmp_path: Path, pids: Path, number: signal.Signals) -> None:
+    command = f"trap '' TERM; (setsid sleep 600 & echo $!; echo $$; echo $PPID) >> {pids}; sleep 600"
+    call = json.dumps({"command": command, "timeout": 600})
+    arguments = ["tool", "run_bash", call, "--root", str(tmp_path), "--allow", "run_bash"]
+    host = subprocess.Popen([sys.executable, "-m", "jupyter_agent", *arguments], stdout=subprocess.DEVNULL)
+    _wait(lambda: len(pids.read_text().split()) == 3, 60)
+    members = [int(pid) for pid in pids.read_text().split()]
+    host.send_signal(number)
+    _wait(lambda: not any(start_time(pid) for pid in members), 30)
+    host.wait(30)
 
 
 def _wait(condition, seconds: float) -> None:  # type: ignore[no-untyped-def]

@@ -8,7 +8,10 @@ import sys
 from pathlib import Path
 
 from jupyter_agent.shell import Shell
-from jupyter_agent.text import RESULT_LIMIT, as_seen, clip
+from jupyter_agent.testing.approvals import yes
+from jupyter_agent.testing.calls import call, conversation_on, text_of
+from jupyter_agent.text import RESULT_LIMIT
+from jupyter_agent.tools import all_tools
 
 HOST = """
 import asyncio, os, resource, sys
@@ -41,11 +44,14 @@ def test_f29_a_quarter_of_a_gigabyte_leaves_memory_flat(tmp_path: Path) -> None:
 
 
 async def test_f29_the_model_sees_a_bounded_text_of_it(tmp_path: Path) -> None:
-    result = await Shell(tmp_path, os.environ, tmp_path / "spill").run("seq 1 300000; echo the end")
-    shown = clip(as_seen(result.output), handle="h1")
+    root = tmp_path / "root"
+    root.mkdir()
+    async with conversation_on(root, all_tools(), folder=tmp_path / "c", mode="review", asker=yes) as conversation:
+        result = await call(conversation, "run_bash", command="seq 1 300000; echo the end")
+    shown = text_of(result)
     assert len(shown.encode()) <= RESULT_LIMIT
-    assert shown.startswith("1\n2\n")
-    assert shown.endswith("300000\nthe end\n")
+    assert shown.split("\n")[1:3] == ["1", "2"]
+    assert shown.endswith("300000\nthe end")
     assert "read_output" in shown
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jupyter_agent.errors import Refused
+from jupyter_agent.testing.calls import call, conversation_on, text_of
 from jupyter_agent.testing.effects import commit
+from jupyter_agent.tools import all_tools
 from jupyter_agent.workspace import Workspace
 
 SECRET = b"outside\n"
@@ -127,6 +130,34 @@ async def test_f68_no_link_leads_out(tmp_path: Path, shape: Callable[[Path, Path
         await perform(workspace, operation, name)
     assert everything(out) == before
     assert (root / "own.txt").read_bytes() == b"own"
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__.strip("_"))
+async def test_f68_no_tool_follows_a_link_out(tmp_path: Path, shape: Callable[[Path, Path], str]) -> None:
+    root, out = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    out.mkdir()
+    (out / "secret.txt").write_bytes(SECRET)
+    name = shape(root, out)
+    before = everything(out)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("read_file", {"path": name}),
+        ("edit_file", {"path": name, "blocks": [{"search": "outside", "replace": "agent"}]}),
+        ("write_file", {"path": name, "content": "agent", "percentage_to_change": 100}),
+        ("create_notebook", {"path": f"{name}.ipynb" if name == "x" else f"{Path(name).parent}/n.ipynb"}),
+        ("search_code", {"pattern": "outside", "path": name}),
+        ("find_files", {"query": "secret", "path": str(Path(name).parent)}),
+    ]
+    async with conversation_on(root, all_tools(), folder=tmp_path / "c") as conversation:
+        for tool, arguments in calls:
+            result = await call(conversation, tool, **arguments)
+            leads_out = tool not in ("create_notebook", "find_files") or "/" in name
+            assert result.is_error or not leads_out or name == "a/b/x", (tool, text_of(result))
+        found = await call(conversation, "search_code", pattern="outside")
+        assert found.details["total"] == 0
+        listed = await call(conversation, "find_files", query="secret")
+        assert listed.details["total"] == 0
+    assert everything(out) == before
 
 
 async def test_f68_a_hard_link_is_written_without_reaching_its_other_name(tmp_path: Path) -> None:
