@@ -18,6 +18,10 @@ from typing import Any
 
 Feed = Callable[[str, dict[str, Any]], None]
 
+SHOWN_HEAD, SHOWN_TAIL = 75_000, 25_000
+"""Characters of stream text, first and last, that one run shows in the cell that asked (fault f32); the execution's own
+outputs keep more, and its spill file the whole."""
+
 inside: ContextVar[bool] = ContextVar("jupyter_agent_run", default=False)
 """True in the context of code that we run, and of the tasks it starts."""
 
@@ -33,10 +37,10 @@ def _refuse(prompt: object = "", *args: object, **kwargs: object) -> str:
 
 
 @contextlib.contextmanager
-def captured(shell: Any, feed: Feed) -> Iterator[None]:
-    """Feed the messages a kernel would send about this run, in order. Tracebacks are shown as stderr text: an `error`
-    output in the cell that asked would make papermill and others take that cell for failed."""
-    capture = _Capture(shell, feed)
+def captured(shell: Any, feed: Feed, *, show_tracebacks: bool = True) -> Iterator[None]:
+    """Feed the messages a kernel would send about this run, in order. Tracebacks are shown as stderr text, if at all:
+    an `error` output in the cell that asked would make papermill and others take that cell for failed."""
+    capture = _Capture(shell, feed, show_tracebacks)
     with contextlib.ExitStack() as stack:
         for name in ("stdout", "stderr"):
             stack.enter_context(_replaced(getattr(sys, name), "write", capture.writer(name)))
@@ -48,6 +52,7 @@ def captured(shell: Any, feed: Feed) -> Iterator[None]:
             stack.enter_context(_replaced(hook, name, capture.muted(getattr(hook, name))))
         stack.enter_context(_replaced(shell, "_showtraceback", capture.show_traceback))
         stack.enter_context(_no_input(shell))
+        stack.callback(capture.show_tails)
         yield
 
 
@@ -80,10 +85,12 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 
 class _Capture:
-    def __init__(self, shell: Any, feed: Feed) -> None:
+    def __init__(self, shell: Any, feed: Feed, show_tracebacks: bool) -> None:
         self._shell = shell
         self._feed = feed
+        self._show_tracebacks = show_tracebacks
         self._muted = False
+        self._shown: dict[str, _Shown] = {}
         self._publish = shell.display_pub.publish
         self._clear_output = shell.display_pub.clear_output
         self._write_format_data = shell.displayhook.write_format_data
@@ -93,13 +100,21 @@ class _Capture:
 
     def writer(self, name: str) -> Callable[[str], Any]:
         write = getattr(sys, name).write
+        shown = self._shown[name] = _Shown(write)
 
         def tee(text: str) -> Any:
-            if not self._muted and self._ours() and isinstance(text, str):
-                self._feed("stream", {"name": name, "text": text})
-            return write(text)
+            if self._muted or not isinstance(text, str) or not self._ours():
+                return write(text)
+            self._feed("stream", {"name": name, "text": text})
+            shown.write(text)
+            return len(text)
 
         return tee
+
+    def show_tails(self) -> None:
+        """What a flood ended with."""
+        for shown in self._shown.values():
+            shown.end()
 
     def muted(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function` without what it prints counting as the code's output."""
@@ -134,7 +149,35 @@ class _Capture:
     def show_traceback(self, etype: Any, evalue: Any, stb: Any) -> None:
         lines = [str(line) for line in stb] if isinstance(stb, list | tuple) else [str(stb)]
         self._feed("error", {"ename": etype.__name__, "evalue": _text(evalue), "traceback": lines})
-        self.muted(sys.stderr.write)("\n".join(lines) + "\n")
+        if self._show_tracebacks:
+            self.muted(sys.stderr.write)("\n".join(lines) + "\n")
+
+
+class _Shown:
+    """Passes on the head of a stream, and at the end its tail with a notice of what lies between."""
+
+    def __init__(self, write: Callable[[str], Any]) -> None:
+        self._write = write
+        self._room = SHOWN_HEAD
+        self._left_out = 0
+        self._tail = ""
+
+    def write(self, text: str) -> None:
+        head, rest = text[: self._room], text[self._room :]
+        self._room -= len(head)
+        if head:
+            self._write(head)
+        if rest:
+            self._left_out += len(rest)
+            self._tail += rest
+            if len(self._tail) > 2 * SHOWN_TAIL:
+                self._tail = self._tail[-SHOWN_TAIL:]
+
+    def end(self) -> None:
+        tail = self._tail[-SHOWN_TAIL:]
+        if self._left_out > len(tail):
+            self._write(f"\n[… {self._left_out - len(tail):,} characters of output are not shown here …]\n")
+        self._write(tail)
 
 
 def _encoded(data: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import time
@@ -19,6 +20,7 @@ from jupyter_agent.errors import KernelError
 from jupyter_agent.kernel.launch import Link
 
 Message = dict[str, Any]
+_LOG = logging.getLogger("jupyter_agent.kernel")
 
 BURST = 200
 """Messages taken from a socket before other tasks of the loop get their turn."""
@@ -57,13 +59,14 @@ class Channels:
         self._client = link.client()
         _keep_every_message(self._client)
         self._client.start_channels(stdin=False, hb=link.alive is None)
-        readers = (
-            (self._client.iopub_channel, self._route_iopub),
-            (self._client.shell_channel, self._route_reply),
-            (self._client.control_channel, self._route_control),
-        )
+        routes = {
+            "iopub": (self._client.iopub_channel, self._route_iopub),
+            "shell": (self._client.shell_channel, self._route_reply),
+            "control": (self._client.control_channel, self._route_control),
+        }
+        self._bursts = {name: (_burst_reader(channel), route) for name, (channel, route) in routes.items()}
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._read(channel, route)) for channel, route in readers]
+        self._tasks = [loop.create_task(self._read(name, channel, route)) for name, (channel, route) in routes.items()]
 
     @property
     def session_id(self) -> str:
@@ -131,6 +134,8 @@ class Channels:
         if subshell is not None:
             message["header"]["subshell_id"] = subshell
         (self._client.control_channel if channel == "control" else self._client.shell_channel).send(message)
+        # Sending may swallow ZeroMQ's one signal that a message has arrived: look, or the reader sleeps on for ever.
+        asyncio.get_running_loop().call_soon(self._drain, channel)
         return str(message["header"]["msg_id"])
 
     def ask(self, kind: str, content: Mapping[str, Any], **options: Any) -> asyncio.Future[Message]:
@@ -197,20 +202,33 @@ class Channels:
 
     # ------------------------------------------------------------------------------------------- receiving
 
-    async def _read(self, channel: Any, route: Callable[[Message], None]) -> None:
-        """Route every message of a channel. A burst is taken in one go: a wake-up per message is too slow for a flood,
-        and messages that a subscriber leaves lying are dropped by the kernel."""
-        burst = _burst_reader(channel)
+    async def _read(self, name: str, channel: Any, route: Callable[[Message], None]) -> None:
         while True:
             try:
                 message = await channel.get_msg(timeout=None)
             except ValueError:
                 # A message that was not signed with our key, or is not one at all.
                 continue
-            route(message)
-            for message in burst():
-                route(message)
+            self._deliver(message, route)
+            self._drain(name)
             await asyncio.sleep(0)
+
+    def _drain(self, name: str) -> None:
+        """Route what has arrived. A burst is taken in one go: a wake-up per message is too slow for a flood, and
+        messages that a subscriber leaves lying are dropped by the kernel."""
+        burst, route = self._bursts[name]
+        taken = 0
+        for taken, message in enumerate(burst(), 1):  # noqa: B007 - the count of the last one
+            self._deliver(message, route)
+        if taken >= BURST:
+            asyncio.get_running_loop().call_soon(self._drain, name)
+
+    def _deliver(self, message: Message, route: Callable[[Message], None]) -> None:
+        """A message that is not as the protocol says must not end the reading of those that follow."""
+        try:
+            route(message)
+        except (KeyError, TypeError, AttributeError, ValueError):
+            _LOG.exception("a kernel message could not be handled")
 
     def _route_iopub(self, message: Message) -> None:
         self._iopub_seen.set()

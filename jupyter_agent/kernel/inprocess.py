@@ -25,6 +25,9 @@ from jupyter_agent.kernel.protocol import Busy, KernelState, OnOutput, Variable
 TICK = 0.1
 """Seconds between wake-ups of the loop: asleep it does not see an interrupt (14 s of a 15 s sleep were measured)."""
 
+INTERRUPT_PASSES = 0.05
+"""Seconds in which an interrupt seen by us has reached everyone else who listens."""
+
 ParentFor = Callable[[str], dict[str, Any] | None]
 """The message that outputs of a cell's run shall answer, so that a bridge routes them there; None: the magic's own."""
 
@@ -33,7 +36,8 @@ class InProcessKernel:
     """The `Kernel` protocol inside the live kernel. All methods are called on the shell's main thread and loop.
 
     While synchronous code runs, nothing else of this program does: a wait returns when the code is done or gives way.
-    `on_interrupt` is called when the person interrupts while code of ours runs.
+    `on_interrupt` is called when the person interrupts while code of ours runs. Without `show_tracebacks` the caller
+    shows the person what failed.
     """
 
     def __init__(
@@ -43,9 +47,11 @@ class InProcessKernel:
         spill: Path | None = None,
         parent_for: ParentFor | None = None,
         on_interrupt: Callable[[], None] | None = None,
+        show_tracebacks: bool = True,
     ) -> None:
         self._shell = shell
         self._spill = spill
+        self._show_tracebacks = show_tracebacks
         self._parent_for = parent_for
         self.on_interrupt = on_interrupt
         self._queue: list[LiveExecution] = []
@@ -171,7 +177,7 @@ class InProcessKernel:
         with self._counts.turn(execution), self._parent(execution), self._interruptible(execution):
             context = contextvars.copy_context()
             context.run(inside.set, True)
-            with captured(shell, self._feeder(execution)):
+            with captured(shell, self._feeder(execution), show_tracebacks=self._show_tracebacks):
                 loop = asyncio.get_running_loop()
                 self._user = loop.create_task(self._run_cell(execution), context=context)
                 ticker = loop.create_task(_tick())
@@ -186,8 +192,9 @@ class InProcessKernel:
                 finally:
                     ticker.cancel()
                     shell.displayhook.exec_result = hook_result
-        # What other threads printed is on its way through the loop.
-        await asyncio.sleep(0)
+        # What other threads printed is on its way through the loop; after the person's interrupt so is the one that
+        # ipykernel passes to the magic's cell, which shall not begin something new in between.
+        await asyncio.sleep(INTERRUPT_PASSES if execution.interrupted and not self._deadline.fired else 0)
         self._finish(execution, result)
 
     def _finish(self, execution: LiveExecution, result: Any) -> None:

@@ -177,7 +177,9 @@ def follow(ctx: ToolContext, execution: Execution, what: str, notebook: Notebook
                 with contextlib.suppress(OSError, AgentError):
                     await notebook.save()
             level: Literal["info", "warning"] = "info" if snapshot.status == "ok" else "warning"
-            ctx.note(level, f"{what} ended after {duration(snapshot.seconds)}: {snapshot.status}.")
+            # The conversation may have been closed meanwhile: nobody is there to be told.
+            with contextlib.suppress(ValueError):
+                ctx.note(level, f"{what} ended after {duration(snapshot.seconds)}: {snapshot.status}.")
 
     task = asyncio.get_running_loop().create_task(to_the_end())
     _FOLLOWING.add(task)

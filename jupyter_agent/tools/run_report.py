@@ -58,7 +58,9 @@ def runs_result(
     if outcome.refusal is not None:
         key = "refused" if isinstance(outcome.refusal, Refused) else "error"
         details[key] = {"kind": outcome.refusal.kind, "reason": outcome.refusal.message}
-    return ToolResult(join_blocks(blocks), details, is_error=first.startswith("error"))
+    # A cell that ignored its interrupt is no success either: nobody knows how it will end.
+    disobeyed = any(run.timed_out and run.snapshot.advice for run in outcome.runs)
+    return ToolResult(join_blocks(blocks), details, is_error=first.startswith("error") or disobeyed)
 
 
 def _first_line(outcome: Outcome, counts: Mapping[int, str], notebook: Notebook) -> str:
