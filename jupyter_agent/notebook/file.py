@@ -139,8 +139,15 @@ class FileNotebook:
 
     async def save(self) -> None:
         """Write pending outputs. Raises NotebookRefused, WorkspaceRefused; then they stay pending, shown by `cells`."""
-        if self._pending:
-            await self.rewrite(lambda cells: tuple(cells))
+        wanted = dict(self._pending)
+        if not wanted:
+            return
+        await self.rewrite(lambda cells: tuple(cells))
+        if any(self._pending.get(cell) is outputs for cell, outputs in wanted.items()):
+            raise NotebookRefused(
+                "unconfirmed",
+                f"{self._path} is unchanged after a write of outputs: the storage drops writes. Save it elsewhere.",
+            )
 
     async def close(self) -> None:
         """Writes pending outputs; raises as `save` does."""
@@ -195,22 +202,20 @@ class FileNotebook:
             pending = dict(self._pending)
             file, before = state.file, state.cells
             after = renumbered(make(self._with_pending(before)))
-            data = file.encoded(rewrite(file, before, after))
+            old, data = file.encoded(file.text), file.encoded(rewrite(file, before, after))
             started = time.monotonic()
             try:
-                sha256 = replace_file(self._path, data, expected_sha256=state.sha256, inside=self._root)
+                replace_file(self._path, data, expected_sha256=state.sha256, inside=self._root)
             except Stale:
                 continue
             self._write_seconds = time.monotonic() - started
             for watcher in self._watchers:
                 watcher.skip(before, after)
             self._known = tuple((cell.id, cell.hash) for cell in after) if file.minor < 5 or state.known else ()
-            self._pending = {key: value for key, value in self._pending.items() if pending.get(key) is not value}
             written = self._read_now()
-            if written.sha256 != sha256 and written.sha256 == state.sha256:
-                raise NotebookRefused(
-                    "unconfirmed", f"{self._path} is unchanged after a write: the storage drops writes."
-                )
+            if written.sha256 != state.sha256 or data == old:
+                # Outputs are pending until the write is known to have happened.
+                self._pending = {key: value for key, value in self._pending.items() if pending.get(key) is not value}
             return self._with_pending(written.cells)
         raise Stale(f"{self._path} is being changed all the time by another program. Wait for it and repeat the step.")
 

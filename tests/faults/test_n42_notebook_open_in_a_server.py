@@ -54,10 +54,10 @@ def info_in(runtime: Path) -> dict[str, Any] | None:
 
 
 @pytest.fixture
-async def server(tmp_path: Path, own_jupyter_folders: Path, request: pytest.FixtureRequest) -> AsyncIterator[Server]:
+async def server(tmp_path: Path, own_folders: Path, request: pytest.FixtureRequest) -> AsyncIterator[Server]:
     root = tmp_path / "root"
     root.mkdir()
-    runtime = own_jupyter_folders / "runtime"
+    runtime = Path(os.environ["JUPYTER_RUNTIME_DIR"])
     options = getattr(request, "param", [])
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "jupyter_server", "--no-browser", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"),
