@@ -150,7 +150,8 @@ def unrepairable(text: Text, span: Span, reason: str) -> EditRefused:
     return EditRefused(
         "indentation_unrepairable",
         f"SEARCH is at {_list(found)} only if its indentation is ignored, and REPLACE cannot be re-indented safely:"
-        f" {reason}. Send both with the file's own indentation. As the text is now:\n" + _around(text, span, found[0].start),
+        f" {reason}. Send both with the file's own indentation. As the text is now:\n"
+        + _around(text, span, found[0].start),
         found,
     )
 
