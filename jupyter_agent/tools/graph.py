@@ -13,7 +13,7 @@ from jupyter_agent.tools.cells import language_of
 async def notebook_graph(
     ctx: ToolContext, path: str | None = None, format: Literal["text", "mermaid"] = "text"
 ) -> ToolResult:
-    """What each cell reads, binds and changes, which cells it needs, hidden state, stale, dead and copied cells, and what
+    """What each cell reads, binds and changes, which cells it needs, hidden state, stale, dead and copied cells, what
     to rerun at what cost; or a Mermaid diagram."""
     from jupyter_agent.notebook.flow import analyse
     from jupyter_agent.notebook.flow_render import describe, to_mermaid, to_text
