@@ -130,7 +130,14 @@ def _repair_op(op: Any) -> Any:
         fixed["blocks"] = _repair_blocks(_parsed(fixed["blocks"]))
     if isinstance(fixed.get("source"), list) and all(isinstance(line, str) for line in fixed["source"]):
         fixed["source"] = _joined(fixed["source"])
+    for key in ("cell", "after", "before", "expected_hash"):
+        fixed = {**fixed, key: bare(fixed[key])} if isinstance(fixed.get(key), str) else fixed
     return _repair_targets(fixed)
+
+
+def bare(value: str) -> str:
+    """An id or hash without the `id=` or `hash=` that stands before it in header lines."""
+    return value.strip().removeprefix("id=").removeprefix("hash=")
 
 
 def _implied(op: Json) -> Json:
@@ -193,7 +200,8 @@ def _repair_ref(ref: Any) -> Any:
         ref = parsed if isinstance(parsed, dict) else {"id": ref}
     if isinstance(ref, dict):
         names = {"cell": "id", "cell_id": "id", "hash": "expected_hash"}
-        return {names.get(key, key): value for key, value in ref.items()}
+        ref = {names.get(key, key): value for key, value in ref.items()}
+        return {key: bare(value) if isinstance(value, str) else value for key, value in ref.items()}
     return ref
 
 

@@ -15,7 +15,7 @@ from jupyter_agent.notebook.render import cell_blocks, header, join_blocks, outl
 from jupyter_agent.notebook.transaction import unknown_cell
 from jupyter_agent.text import clip
 from jupyter_agent.tool import ToolContext, ToolResult, tool
-from jupyter_agent.tools.cell_operations import Op, operations, repair
+from jupyter_agent.tools.cell_operations import Op, bare, operations, repair
 
 OUTLINE_LIMIT = 16_000
 """Bytes of an outline; `start` pages on."""
@@ -44,6 +44,7 @@ async def read_cells(
     if not cells or cells == ["all"]:
         return _outline(notebook, present, stale, start or 0, limit)
     by_id = {cell.id: cell for cell in present}
+    cells = [bare(cell_id) for cell_id in cells]
     missing = next((cell_id for cell_id in cells if cell_id not in by_id), None)
     if missing is not None:
         raise unknown_cell(missing, present)
