@@ -186,18 +186,28 @@ class Conversation:
         self._stopping = False
         self.failure = None
 
+    def request_stop(self) -> None:
+        """From this moment on no effect starts; the turn ends as soon as what it waits for lets go."""
+        self._stopping = True
+        if self._task is not None:
+            # Not at once: the turn itself may be what calls, by way of an event, and may have come to its end by then.
+            asyncio.get_running_loop().call_soon(self._task.cancel)
+
     async def stop(self) -> None:
         """Stop the turn: no effect starts from now on, what runs of ours is interrupted, pending answers are void."""
-        self._stopping = True
+        self.request_stop()
         task = self._task
         if task is None or task.done():
             return
         for execution in list(self.executions.values()):
             if not execution.done:
                 await execution.interrupt()
-        task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait([task])
+
+    def no_more_effects(self) -> None:
+        """The person stopped from inside the turn (at a question): nothing starts any more, and the turn ends itself."""
+        self._stopping = True
 
     def check_stopped(self) -> None:
         """Raises Stopped once the person pressed Stop."""

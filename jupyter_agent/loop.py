@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,9 @@ async def run_turn(conversation: Conversation) -> Stop:
     except BudgetExceeded as error:
         return _stop(conversation, "limit", _unchecked(conversation), error.message)
     except (Stopped, asyncio.CancelledError):
+        # Stop cancels the task as well: where it was noticed before that arrived, the cancellation is still to come.
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
         return _stop(conversation, "stopped", _unchecked(conversation), "Stopped by the person.")
     except AgentError as error:
         conversation.failure = error
@@ -60,6 +64,7 @@ async def _steps(conversation: Conversation) -> Verified:
             state.cut(conversation, reply)
         elif not reply.calls:
             check = await check_turn(conversation, check)
+            conversation.check_stopped()
             if not check.again and not unseen_messages(conversation.events, seen):
                 return check.verified
 

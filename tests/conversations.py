@@ -12,7 +12,7 @@ from typing import Any
 from jupyter_agent.budget import Budget, Limits
 from jupyter_agent.connecting import connect
 from jupyter_agent.conversation import Conversation, Settings
-from jupyter_agent.events import Event
+from jupyter_agent.events import Event, ToolFinished
 from jupyter_agent.host import LocalHost
 from jupyter_agent.journal import Journal
 from jupyter_agent.permission import Asker, Mode, parse_rule
@@ -92,3 +92,18 @@ def code_cell(id: str, source: str, **more: Any) -> dict[str, Any]:
 def types(events: Sequence[Event]) -> list[str]:
     """The types of events in order, without deltas."""
     return [event.type for event in events if event.type != "delta"]
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    """A reply of the scripted model that calls one tool."""
+    return {"text": f"I call {name}.", "calls": [{"name": name, "arguments": arguments}]}
+
+
+def asked(server: ScriptedServer) -> int:
+    """How often the model was asked for a reply."""
+    return sum(request.method == "POST" for request in server.requests)
+
+
+def results(events: Sequence[Event]) -> list[str]:
+    """The first text of every tool result."""
+    return [event.content[0]["text"] for event in events if isinstance(event, ToolFinished)]

@@ -4,83 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
+from histories import CONVERSATION, MODEL, assistant, check_paired, result, text
 
-from jupyter_agent.context import INTERRUPTED, messages, summary_messages, system_prompt, unseen_messages
-from jupyter_agent.events import Assistant, Compaction, Event, Json, ToolFinished, User
-from jupyter_agent.journal import parse_journal
-
-MODEL = "claude-x"
-
-
-def text(words: str) -> list[Json]:
-    return [{"type": "text", "text": words}]
-
-
-def assistant(*calls: str, thinking: bool = True, model: str = MODEL) -> Assistant:
-    raw: list[Json] = [{"type": "thinking", "thinking": "hm", "signature": "s"}] if thinking else []
-    raw += text("I act.")
-    raw += [{"type": "tool_use", "id": call, "name": "read_cells", "input": {}} for call in calls]
-    described = [{"id": call, "name": "read_cells", "arguments": {}} for call in calls]
-    return Assistant(text="I act.", calls=described, raw=raw, model=model)
-
-
-def result(call: str, words: str = "ok") -> ToolFinished:
-    return ToolFinished(call=call, name="read_cells", content=text(words))
-
-
-def check_paired(made: list[Json]) -> None:
-    """What the API demands: roles alternate, each tool_use is answered in the very next message, no orphans."""
-    open_calls: list[str] = []
-    for place, message in enumerate(made):
-        assert message["role"] == ("user" if place % 2 == 0 else "assistant")
-        assert message["content"]
-        results = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
-        assert results == open_calls
-        open_calls = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
-        leading = [block["type"] for block in message["content"]][: len(results)]
-        assert leading == ["tool_result"] * len(results), "results come first in their message"
-    assert not open_calls
-
-
-CONVERSATION: list[Event] = [
-    User(id="1", text="Do it"),
-    assistant("t1", "t2"),
-    result("t1"),
-    User(id="2", text="typed meanwhile"),
-    result("t2"),
-    assistant("t3"),
-    result("t3"),
-    assistant(),
-    User(id="3", text="More"),
-    assistant("t4"),
-]
-
-
-def test_f51_a_journal_cut_at_every_event_is_paired() -> None:
-    for cut in range(1, len(CONVERSATION) + 1):
-        check_paired(messages(CONVERSATION[:cut], MODEL))
-
-
-def test_f51_a_journal_cut_at_every_byte_is_paired() -> None:
-    stamped = [event.to_json() | {"seq": place} for place, event in enumerate(CONVERSATION, 1)]
-    data = b"".join(json.dumps(event).encode() + b"\n" for event in stamped)
-    for cut in range(len(data) + 1):
-        events = parse_journal(data[:cut]).events
-        if events:
-            check_paired(messages(events, MODEL))
-
-
-@pytest.mark.parametrize("missing", range(1, len(CONVERSATION)))
-def test_f51_any_lost_entry_leaves_it_paired(missing: int) -> None:
-    check_paired(messages(CONVERSATION[:missing] + CONVERSATION[missing + 1 :], MODEL))
-
-
-def test_a_call_without_a_result_says_it_was_interrupted() -> None:
-    last = messages(CONVERSATION, MODEL)[-1]
-    assert last["role"] == "user"
-    assert last["content"][0]["content"] == text(INTERRUPTED)
-    assert last["content"][0]["is_error"]
+from jupyter_agent.context import messages, summary_messages, system_prompt, unseen_messages
+from jupyter_agent.events import Assistant, Compaction, ToolFinished, User
 
 
 def test_f56_a_message_typed_meanwhile_follows_the_results() -> None:

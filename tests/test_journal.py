@@ -7,25 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from journals import some_events, write
 
 from jupyter_agent.errors import JournalError
-from jupyter_agent.events import Assistant, Delta, Event, Note, Stop, ToolFinished, ToolStart, User, from_json
-from jupyter_agent.journal import FILE, Journal, parse_journal, read_journal
-
-
-def some_events() -> list[Event]:
-    return [
-        User(id="u1", text="héllo\nworld"),
-        Assistant(text="I look.", calls=[{"id": "t1", "name": "read_cells", "arguments": {}}]),
-        ToolStart(call="t1", name="read_cells", arguments={}),
-        ToolFinished(call="t1", name="read_cells", content=[{"type": "text", "text": "ok\udc80"}]),
-        Stop(reason="done", verified="none", summary="Nothing was changed."),
-    ]
-
-
-def write(folder: Path) -> list[Event]:
-    with Journal.open(folder) as journal:
-        return [journal.append(event, turn=1) for event in some_events()]
+from jupyter_agent.events import Delta, Note, User, from_json
+from jupyter_agent.journal import FILE, Journal, read_journal
 
 
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
@@ -46,53 +32,6 @@ def test_deltas_are_stamped_but_not_written(tmp_path: Path) -> None:
         journal.append(User(id="u", text="x"), turn=1)
         assert journal.append(Delta(block="text", text="hi"), turn=1).seq == 1
     assert len(read_journal(tmp_path / FILE).events) == 1
-
-
-def test_f52_a_torn_last_line_is_dropped_loudly_and_writing_goes_on(tmp_path: Path) -> None:
-    write(tmp_path)
-    path = tmp_path / FILE
-    path.write_bytes(path.read_bytes()[:-9])
-    with Journal.open(tmp_path) as journal:
-        assert [event.seq for event in journal.events] == [1, 2, 3, 4]
-        assert "cut off" in journal.warnings[0]
-        journal.append(Note(level="info", text="after"), turn=2)
-    assert [event.type for event in read_journal(path).events][-2:] == ["tool_result", "note"]
-
-
-@pytest.mark.parametrize(
-    "damage", [b"\0" * 4096, b"{broken", b'{"type": "nonsense"}', b'{"type": "user"}', b"\xff\xfe"]
-)
-def test_f52_damage_in_the_middle_costs_only_itself_and_is_kept_aside(tmp_path: Path, damage: bytes) -> None:
-    write(tmp_path)
-    path = tmp_path / FILE
-    lines = path.read_bytes().split(b"\n")
-    lines[2:2] = [damage]
-    path.write_bytes(b"\n".join(lines))
-    with Journal.open(tmp_path) as journal:
-        assert [event.seq for event in journal.events] == [1, 2, 3, 4, 5]
-    assert damage in path.read_bytes(), "the file itself is never overwritten"
-    aside = list(tmp_path.glob("journal.damaged-*"))
-    if damage.strip(b"\0"):
-        assert [file.read_bytes().strip() for file in aside] == [damage]
-        with Journal.open(tmp_path):
-            assert list(tmp_path.glob("journal.damaged-*")) == aside
-
-
-def test_f52_nul_block_in_front_of_a_good_entry(tmp_path: Path) -> None:
-    write(tmp_path)
-    data = (tmp_path / FILE).read_bytes()
-    end = data.index(b"\n") + 1
-    reading = parse_journal(data[:end] + b"\0" * 512 + data[end:])
-    assert [event.seq for event in reading.events] == [1, 2, 3, 4, 5]
-
-
-def test_f52_every_cut_is_readable(tmp_path: Path) -> None:
-    written = write(tmp_path)
-    data = (tmp_path / FILE).read_bytes()
-    for cut in range(len(data) + 1):
-        events = parse_journal(data[:cut]).events
-        assert list(events) == written[: len(events)]
-        assert len(events) == data[:cut].count(b"\n")
 
 
 def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:

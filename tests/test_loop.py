@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
-from typing import Any
 
-from conversations import conversation, happened, notebook_file, types
+from conversations import asked, call, conversation, notebook_file, types
 
 from jupyter_agent.budget import Limits
-from jupyter_agent.events import Assistant, Event, Note, Stop, ToolFinished, User
-from jupyter_agent.testing.scripted import ScriptedServer
-
-
-def call(name: str, **arguments: Any) -> dict[str, Any]:
-    return {"text": f"I call {name}.", "calls": [{"name": name, "arguments": arguments}]}
-
-
-def asked(server: ScriptedServer) -> int:
-    """How often the model was asked for a reply."""
-    return sum(request.method == "POST" for request in server.requests)
-
-
-def texts(events: list[Event], kind: type[ToolFinished] = ToolFinished) -> list[str]:
-    return [event.content[0]["text"] for event in events if isinstance(event, kind)]
+from jupyter_agent.events import Note, Stop
 
 
 async def test_a_turn_without_calls(tmp_path: Path) -> None:
@@ -123,66 +107,6 @@ async def test_a_name_only_the_live_kernel_knows_is_not_proven(tmp_path: Path) -
         assert stop.verified == "failed"
 
 
-async def test_f45_f46_the_same_call_forever_ends_the_turn(tmp_path: Path) -> None:
-    notebook = notebook_file(tmp_path / "a.ipynb", "x = 1")
-    script = [call("read_cells") | {"repeat": "forever"}]
-    async with conversation(tmp_path, script, notebook=notebook) as (made, seen, server):
-        stop = await made.send("Go")
-        assert isinstance(stop, Stop)
-        assert stop.reason == "limit"
-        assert "5 times" in stop.summary
-        assert asked(server) == 5
-        assert any("3 times" in text for text in texts(seen))
-
-
-async def test_f58_malformed_calls_end_the_turn_after_three(tmp_path: Path) -> None:
-    script = [call("edit_file", wrong=number) for number in range(9)]
-    async with conversation(tmp_path, script) as (made, _, server):
-        stop = await made.send("Go")
-        assert isinstance(stop, Stop)
-        assert stop.reason == "error"
-        assert asked(server) == 3
-
-
-async def test_f56_a_message_sent_while_it_works_is_seen_next(tmp_path: Path) -> None:
-    notebook = notebook_file(tmp_path / "a.ipynb", "x = 1")
-    script = [
-        call("read_cells") | {"pause_until": "typed", "pause_at": "stop"},
-        {"expect": {"last_contains": "and be brief"}, "text": "Briefly: done."},
-    ]
-    async with conversation(tmp_path, script, notebook=notebook) as (made, seen, server):
-        turn = asyncio.ensure_future(made.send("Go"))
-        await happened(made, "delta")
-        assert await made.send("and be brief") is None
-        server.gate("typed").open()
-        stop = await turn
-        assert server.failures == []
-        assert isinstance(stop, Stop)
-        assert [event.text for event in seen if isinstance(event, User)] == ["Go", "and be brief"]
-
-
-async def test_f56_a_message_sent_during_the_last_reply_is_answered(tmp_path: Path) -> None:
-    script = [
-        {"text": "Done.", "pause_until": "typed", "pause_at": "stop"},
-        {"expect": {"last_contains": "one more thing"}, "text": "That too."},
-    ]
-    async with conversation(tmp_path, script) as (made, seen, server):
-        turn = asyncio.ensure_future(made.send("Go"))
-        await happened(made, "delta")
-        await made.send("one more thing")
-        server.gate("typed").open()
-        await turn
-        assert server.failures == []
-        assert [event.text for event in seen if isinstance(event, Assistant)] == ["Done.", "That too."]
-
-
-async def test_f56_a_client_id_is_taken_once(tmp_path: Path) -> None:
-    async with conversation(tmp_path, [{"text": "One."}]) as (made, seen, _):
-        await made.send("Go", id="m1")
-        assert await made.send("Go", id="m1") is None
-        assert sum(isinstance(event, User) for event in seen) == 1
-
-
 async def test_turn_limit(tmp_path: Path) -> None:
     notebook = notebook_file(tmp_path / "a.ipynb", "x = 1")
     script = [call("read_cells", start=number) for number in range(9)]
@@ -190,33 +114,6 @@ async def test_turn_limit(tmp_path: Path) -> None:
         stop = await made.send("Go")
         assert isinstance(stop, Stop)
         assert (stop.reason, asked(server)) == ("limit", 2)
-
-
-async def test_f42_stop_in_mid_stream(tmp_path: Path) -> None:
-    script = [{"text": "I will write.", "pause_until": "never", "pause_at": "stop"}]
-    async with conversation(tmp_path, script) as (made, _, server):
-        turn = asyncio.ensure_future(made.send("Go"))
-        await happened(made, "delta")
-        await made.stop()
-        stop = await turn
-        assert isinstance(stop, Stop)
-        assert stop.reason == "stopped"
-        server.gate("never").open()
-
-
-async def test_f47_summaries_that_never_fit_end_the_turn(tmp_path: Path) -> None:
-    models = [{"id": "scripted", "max_input_tokens": 2_000, "max_tokens": 500, "capabilities": {}}]
-    script = [
-        {"server": {"models": models}},
-        {"text": "x", "usage": {"input": 1_990, "output": 5}, "calls": [{"name": "find_tools", "arguments": {}}]},
-        {"text": "a summary " * 900, "usage": {"input": 1_990, "output": 5}, "repeat": "forever"},
-    ]
-    async with conversation(tmp_path, script) as (made, _, server):
-        stop = await made.send("Go")
-        assert isinstance(stop, Stop)
-        assert stop.reason == "error"
-        assert "3 summaries" in stop.summary
-        assert asked(server) <= 6
 
 
 async def test_f48_a_storm_of_429_is_bounded_and_said(tmp_path: Path) -> None:

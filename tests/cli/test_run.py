@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,32 +9,11 @@ from typing import Any
 import pytest
 from conversations import notebook_file
 from program import run_program
+from runs import REPAIR, broken, call, digest
 
 from jupyter_agent.testing.scripted import ScriptedServer
 
 Json = dict[str, Any]
-
-
-def call(name: str, **arguments: Any) -> Json:
-    return {"text": f"I call {name}.", "calls": [{"name": name, "arguments": arguments}]}
-
-
-REPAIR = [
-    call("read_cells"),
-    call("run_cells", cells="all"),
-    {"expect": {"tool_result_contains": "error: NameError"}}
-    | call("edit_cells", ops=[{"op": "edit", "cell": "c2", "blocks": [{"search": "lenn", "replace": "len"}]}]),
-    call("run_cells", cells=["c2"]),
-    {"expect": {"tool_result_contains": ["ok", "2.0"]}, "text": "It was a typo."},
-]
-
-
-def broken(folder: Path) -> Path:
-    return notebook_file(folder / "a.ipynb", "x = [1, 2, 3]", "print(sum(x) / lenn(x))")
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_read_edit_run_fail_fix_verify(tmp_path: Path) -> None:
@@ -67,23 +45,6 @@ def test_read_edit_run_fail_fix_verify(tmp_path: Path) -> None:
     assert [change["cell"] for change in changes] == ["c2"]
     assert "+print(sum(x) / len(x))" in changes[0]["diff"]
     assert "2.0" in notebook.read_text()
-
-
-def test_f59_in_review_without_a_terminal_nothing_changes_and_it_exits_3(tmp_path: Path) -> None:
-    notebook = broken(tmp_path)
-    before = digest(notebook)
-    script = [
-        call("edit_cells", ops=[{"op": "edit", "cell": "c2", "blocks": [{"search": "lenn", "replace": "len"}]}]),
-        {"expect": {"tool_result_error": True, "tool_result_contains": "--allow edit_cells"}, "text": "I may not."},
-    ]
-    with ScriptedServer(script) as server:
-        done = run_program(
-            "run", notebook.name, "Repair it", "--json", "--model", "m", "--base-url", server.url, cwd=tmp_path
-        )
-        assert server.failures == []
-    assert done.returncode == 3
-    assert digest(notebook) == before
-    assert json.loads(done.stdout.splitlines()[-1])["reason"] == "denied"
 
 
 def test_plan_mode_changes_nothing(tmp_path: Path) -> None:
@@ -128,28 +89,6 @@ def test_undo_restores_the_bytes_and_can_be_undone(tmp_path: Path) -> None:
     again = run_program("undo", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert notebook.read_bytes() == after
-
-
-def test_f5_undo_leaves_what_somebody_else_changed_since(tmp_path: Path) -> None:
-    notebook = broken(tmp_path)
-    with ScriptedServer(REPAIR) as server:
-        run_program(
-            "run",
-            notebook.name,
-            "Repair it",
-            "--mode",
-            "accept-edits",
-            "--model",
-            "m",
-            "--base-url",
-            server.url,
-            cwd=tmp_path,
-        )
-    theirs = notebook.read_text().replace("print(sum(x) / len(x))", "print('mine')")
-    notebook.write_text(theirs)
-    done = run_program("undo", cwd=tmp_path)
-    assert "changed by someone else since" in done.stdout
-    assert "print('mine')" in notebook.read_text()
 
 
 def test_conversations_are_listed_shown_exported_and_resumed(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
     python tests/faults/take_out_cures.py [FAULT …] [--jobs N]
 
-`cures/*.toml` beside this file name for each fault the file, the cure's text, what stands there without it, and the tests
-that have to fail. Exit code 1 if a test stays green without its cure, or a cure's text is no longer in the file.
+`cures/*.toml` beside this file name for each fault the file, the cure's text, what stands there without it, and the
+tests that have to fail. Exit code 1 if a test stays green without its cure, or a cure's text is no longer in the file.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+from jupyter_agent.events import Note
 from jupyter_agent.testing.calls import call, conversation_on, text_of
 from jupyter_agent.testing.samples import code, write_notebook
 from jupyter_agent.tools import all_tools
@@ -23,3 +24,5 @@ async def test_f37_the_next_run_waits(tmp_path: Path) -> None:
         second = await call(conversation, "run_cells", cells=["b"])
         assert text_of(second).startswith("ok")
         assert "['slow begins', 'slow ends', 'next']" in text_of(second)
+        told = [event.text for event in conversation.events if isinstance(event, Note)]
+        assert any(text.startswith("Cell a ended after") and text.endswith(": ok.") for text in told), told

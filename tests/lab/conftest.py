@@ -1,4 +1,4 @@
-"""One server, one browser and one page for all tests; each test begins with a fresh conversation and no open documents."""
+"""One server, one browser and one page for all tests; each begins with a fresh conversation and no open documents."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.harness import BROWSER_ARGUMENTS, BUNDLE, LabServer, find_browser, free_port, running
+from lab.lab import Lab
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from jupyter_agent.testing.scripted import ScriptedServer
-
-from .harness import BROWSER_ARGUMENTS, BUNDLE, LabServer, find_browser, free_port, running
-from .lab import Lab
 
 Script = Callable[..., ScriptedServer]
 

@@ -1,7 +1,7 @@
 """A real JupyterLab (or Notebook 7) with our extension, and a real Chromium to look at it. Touches only its own folder.
 
-`python -m pytest tests/lab` runs these tests; they are a run of their own because synchronous Playwright and other event
-loops do not go together.
+`python -m pytest tests/lab` runs these tests; they are a run of their own because synchronous Playwright and other
+event loops do not go together.
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
+    from lab.harness import LabServer
     from playwright.sync_api import Locator, Page
-
-    from .harness import LabServer
 
 TIMEOUT = 20_000
 """Milliseconds that Playwright waits for a condition: a hang limit, not an expectation."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from lab.conftest import Script
+from lab.lab import Lab
 from playwright.sync_api import expect
-
-from .conftest import Script
-from .lab import Lab
 
 
 def test_the_answer_streams_and_stands_after_a_reload(lab: Lab, script: Script) -> None:
