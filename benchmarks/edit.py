@@ -30,7 +30,7 @@ WORST = (
     "2,000 equal lines, block of 600",
     "600-line block without a match",
 )
-DEADLINE = 30.0
+DEADLINE = 300.0
 """Seconds after which a run is ended and counted as that long, which only flatters the other engine."""
 ROUNDS = 3
 SLOW = 2.0
