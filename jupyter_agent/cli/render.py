@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
@@ -30,14 +31,17 @@ if TYPE_CHECKING:
 
 DIFF_LINES = 60
 """Lines of one diff on the screen; the whole is in the journal (`jupyter agent show ID`)."""
-RESULT_LINES = 3
+RESULT_LINES = {False: 1, True: 8}
+"""Lines of a result that are shown, of an error more: its first line is the status."""
+PROGRESS_SECONDS = 5.0
+"""Seconds between lines of progress where the stream is no terminal; in a terminal one line is rewritten."""
 SHOWN_ARGUMENT = 80
 
 _VERDICT = {
-    "proven": ("✔", "green", "proven: every changed and dependent cell ran in order in a fresh kernel"),
-    "unproven": ("○", "yellow", "unproven: changed, but not shown to run from a fresh kernel"),
-    "failed": ("✘", "red", "failed: a check of the changes failed"),
-    "none": ("·", "dim", "nothing was changed"),
+    "proven": ("✔", "green", "every changed and dependent cell ran in order in a fresh kernel"),
+    "unproven": ("○", "yellow", "changed, but not shown to run from a fresh kernel"),
+    "failed": ("✘", "red", "a check of the changes failed"),
+    "none": ("·", "dim", "no source was changed"),
 }
 _STEPS = (Delta, ToolStart, Progress, ToolFinished, ChangeMade)
 """What `quiet` leaves out."""
@@ -61,6 +65,9 @@ class Renderer:
         self.console = console
         self._quiet = quiet
         self._answer = ""
+        self._rewriting = False
+        self._progressed = time.monotonic()
+        self._spoke = True
         self._show_user = show_user
         self._text = ""
         self._streamed = False
@@ -83,6 +90,9 @@ class Renderer:
 
     def __call__(self, event: Event) -> None:
         draw = self._draw.get(type(event))
+        if self._rewriting and not isinstance(event, Progress | Usage):
+            self.console.file.write("\r\x1b[2K")
+            self._rewriting = False
         if self._quiet and isinstance(event, Assistant):
             self._answer = event.text or self._answer
         elif draw is not None and not (self._quiet and isinstance(event, _STEPS)):
@@ -119,6 +129,9 @@ class Renderer:
         text = text.strip("\n")
         if not text:
             return
+        if not self._spoke:
+            self.console.print()
+        self._spoke = True
         if self.console.is_terminal:
             from rich.markdown import Markdown
 
@@ -130,6 +143,8 @@ class Renderer:
 
     def _tool_start(self, event: ToolStart) -> None:
         self._flush()
+        self._spoke = False
+        self._progressed = time.monotonic()
         from rich.text import Text
 
         head = Text("● ", style="cyan")
@@ -139,15 +154,22 @@ class Renderer:
 
     def _progress(self, event: Progress) -> None:
         done = f" {event.fraction:.0%}" if event.fraction is not None else ""
-        self.line(f"  … {event.text}{done}", "dim")
+        text = f"  … {event.text}{done}"
+        if self.console.is_terminal:
+            self.console.file.write("\r\x1b[2K\x1b[2m" + visible(text)[: self.console.width - 1] + "\x1b[0m")
+            self.console.file.flush()
+            self._rewriting = True
+        elif time.monotonic() - self._progressed >= PROGRESS_SECONDS:
+            self.line(text)
+            self._progressed = time.monotonic()
 
     def _tool_finished(self, event: ToolFinished) -> None:
         lines = [line for line in text_of(event.content).splitlines() if line.strip()]
-        shown = lines[:RESULT_LINES] or ["(nothing)"]
+        shown = lines[: RESULT_LINES[event.is_error]] or ["(nothing)"]
         style = "red" if event.is_error else ""
         for place, line in enumerate(shown):
-            self.line(("  ⎿ " if place == 0 else "    ") + line[:200], style or "dim")
-        if len(lines) > len(shown):
+            self.line(("  └ " if place == 0 else "    ") + line[:200], style or "dim")
+        if event.is_error and len(lines) > len(shown):
             self.line(f"    … {len(lines) - len(shown)} more lines", "dim")
 
     def _change(self, event: ChangeMade) -> None:

@@ -1,21 +1,15 @@
-"""A conversation's events as outputs of the magic's own cell: Markdown, folded tool calls, images, a closing line.
-
-Every output also has a plain text form, and nothing in it is active: the model's Markdown is rendered without raw HTML
-and images, the rest is escaped, so the saved notebook shows what the live one showed.
-"""
+"""A conversation's events as outputs of the magic's own cell: Markdown, folded tool calls, images, a closing line."""
 
 from __future__ import annotations
 
-import html
-import io
-import json
 import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 
-from jupyter_agent.cli.render import Renderer, make_console, short_arguments, text_of
+from jupyter_agent.cli.render import Renderer, text_of
 from jupyter_agent.events import (
+    Approval,
     ApprovalRequest,
     Assistant,
     ChangeMade,
@@ -29,201 +23,210 @@ from jupyter_agent.events import (
     ToolStart,
     Usage,
 )
-from jupyter_agent.magic.markdown import inert_html
-from jupyter_agent.text import clip, visible
+from jupyter_agent.magic.cards import (
+    CallCard,
+    answer_bundle,
+    answered_bundle,
+    closing_bundle,
+    note_bundle,
+    request_bundle,
+    thinking_bundle,
+)
 
 Publish = Callable[..., None]
 """`display_pub.publish(data, metadata, *, transient, update)` of the shell."""
+IsLive = Callable[[str, Json], bool]
+"""Whether the outputs of what the tool (name, arguments) runs show in this cell by themselves."""
 
 REFRESH = 0.1
-"""Seconds between two updates of streamed text: more only floods the front end."""
-SHOWN_TEXT = 6_000
-"""Characters of one result or diff in the saved notebook; the whole is in the conversation."""
-_COLOURS = {"+": "#1a7f37", "-": "#cf222e", "@": "#0969da"}
-_VERDICT = {
-    "proven": ("✔", "#1a7f37"),
-    "unproven": ("○", "#9a6700"),
-    "failed": ("✘", "#cf222e"),
-    "none": ("·", "#6e7781"),
-}
+"""Seconds between two updates of what streams: more only floods the front end."""
+REFRESH_SHARE = 10
+"""Long texts are redrawn at most for a tenth of the time."""
+IMAGE_BYTES = 3_000_000
+"""Base64 characters of images that one turn's tool results add to the saved notebook."""
+
+
+class Spent:
+    """Tokens and money of a turn, folded from its Usage events."""
+
+    def __init__(self) -> None:
+        self._input = self._output = 0
+        self._cost: float | None = 0.0
+
+    def add(self, event: Usage) -> None:
+        self._input += event.input + event.cache_read + event.cache_write
+        self._output += event.output
+        self._cost = None if event.cost is None or self._cost is None else self._cost + event.cost
+
+    def text(self) -> str:
+        cost = f", ${self._cost:.4f}" if self._cost else ", cost unknown" if self._cost is None else ""
+        return f"{self._input:,} tokens in, {self._output:,} out{cost}"
 
 
 class NotebookDisplay:
-    """Call it with events, in order. `quiet` shows only the last answer and the closing line."""
+    """Call it with the events of one turn, in order. `quiet` shows what is asked, the last answer, the closing line."""
 
-    def __init__(self, publish: Publish, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        publish: Publish,
+        *,
+        is_live: IsLive = lambda name, arguments: False,
+        quiet: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._publish = publish
+        self._is_live = is_live
         self._quiet = quiet
         self._clock = clock
-        self._text = ""
-        self._text_id: str | None = None
-        self._shown_at = 0.0
-        self._calls: dict[str, _CallCard] = {}
+        self._text, self._thoughts = _Stream(answer_bundle), _Stream(thinking_bundle)
         self._answer = ""
-        self._plain = Renderer(make_console(io.StringIO()))
+        self._calls: dict[str, tuple[str, CallCard]] = {}
+        self._drawn: dict[str, float] = {}
+        self._requests: dict[str, tuple[str, ApprovalRequest]] = {}
+        self._spent = Spent()
+        self._images = 0
+        self._draw: dict[type[Event], Callable[[Any], None]] = {
+            Delta: self._delta,
+            Assistant: self._assistant,
+            ToolStart: self._started,
+            Progress: self._progress,
+            ChangeMade: self._changed,
+            ToolFinished: self._finished,
+            ApprovalRequest: self._asked,
+            Approval: self._answered,
+            Note: self._note,
+            Usage: self._spent.add,
+            Stop: self._stop,
+        }
 
     def __call__(self, event: Event) -> None:
-        if isinstance(event, Usage):
-            self._plain(event)
-        elif isinstance(event, Stop):
-            self._stop(event)
-        elif isinstance(event, Assistant):
-            self._assistant(event)
-        elif (
-            not self._quiet
-            or isinstance(event, ApprovalRequest)
-            or (isinstance(event, Note) and event.level == "error")
-        ):
-            self._step(event)
-
-    def _step(self, event: Event) -> None:
-        if isinstance(event, Delta) and event.block == "text":
-            self._delta(event.text)
-        elif isinstance(event, ToolStart):
-            card = self._calls[event.call] = _CallCard(event.name, event.arguments)
-            self._show(card.bundle(), card.id)
-        elif isinstance(event, Progress) and event.call in self._calls:
-            self._calls[event.call].progress = event.text
-            self._show(self._calls[event.call].bundle(), self._calls[event.call].id, update=True)
-        elif isinstance(event, ChangeMade) and self._calls:
-            list(self._calls.values())[-1].diffs.append(event.diff)
-        elif isinstance(event, ToolFinished):
-            self._finished(event)
-        elif isinstance(event, ApprovalRequest):
-            self._show(approval_bundle(event))
-        elif isinstance(event, Note):
-            self._show(note_bundle(event))
+        draw = self._draw.get(type(event))
+        if draw is not None:
+            draw(event)
 
     # ------------------------------------------------------------------------------------------------------ text
 
-    def _delta(self, text: str) -> None:
-        self._text += text
-        if self._clock() - self._shown_at >= REFRESH:
-            self._refresh()
+    def _delta(self, event: Delta) -> None:
+        if not self._quiet:
+            stream = self._thoughts if event.block == "thinking" else self._text
+            stream.text += event.text
+            if self._clock() >= stream.next_at:
+                self._refresh(stream)
 
-    def _refresh(self) -> None:
-        self._shown_at = self._clock()
-        first = self._text_id is None
-        self._text_id = self._text_id or uuid.uuid4().hex
-        self._show(markdown_bundle(self._text), self._text_id, update=not first)
+    def _refresh(self, stream: _Stream) -> None:
+        began = self._clock()
+        self._show(stream.bundle(stream.text), stream.id, update=stream.shown)
+        stream.shown = True
+        stream.next_at = self._clock() + max(REFRESH, REFRESH_SHARE * (self._clock() - began))
 
     def _assistant(self, event: Assistant) -> None:
         self._answer = event.text or self._answer
-        if not self._quiet and event.text.strip():
-            self._text = event.text
-            self._refresh()
-        self._text, self._text_id, self._shown_at = "", None, 0.0
+        if not self._quiet:
+            for stream, text in ((self._thoughts, event.thinking), (self._text, event.text)):
+                # A stream that broke off and was repeated leaves a shorter text than what was streamed.
+                stream.text = text
+                if text.strip() or stream.shown:
+                    self._refresh(stream)
+        self._text, self._thoughts = _Stream(answer_bundle), _Stream(thinking_bundle)
 
-    # --------------------------------------------------------------------------------------------- calls and end
+    # -------------------------------------------------------------------------------------------- calls and asks
+
+    def _started(self, event: ToolStart) -> None:
+        live = self._is_live(event.name, event.arguments)
+        self._calls[event.call] = (uuid.uuid4().hex, CallCard(event.name, event.arguments, live))
+        self._redraw(event.call, first=True)
+
+    def _progress(self, event: Progress) -> None:
+        if event.call in self._calls:
+            done = f" {event.fraction:.0%}" if event.fraction is not None else ""
+            self._calls[event.call][1].progress = event.text + done
+            if self._clock() - self._drawn[event.call] >= REFRESH:
+                self._redraw(event.call)
+
+    def _changed(self, event: ChangeMade) -> None:
+        if self._calls and event.diff:
+            next(reversed(self._calls.values()))[1].diffs.append(event.diff)
 
     def _finished(self, event: ToolFinished) -> None:
-        card = self._calls.pop(event.call, None) or _CallCard(event.name, {})
+        first = event.call not in self._calls
+        if first:
+            self._calls[event.call] = (uuid.uuid4().hex, CallCard(event.name, {}))
+        card = self._calls[event.call][1]
         card.result, card.is_error, card.seconds = text_of(event.content), event.is_error, event.seconds
-        self._show(card.bundle(), card.id, update=card.shown)
-        for block in event.content:
-            if block.get("type") == "image" and block.get("source", {}).get("type") == "base64":
-                source = block["source"]
-                self._publish({source["media_type"]: source["data"], "text/plain": "(image)"}, {})
+        self._redraw(event.call, first=first)
+        del self._calls[event.call]
+        if not self._quiet and not card.live:
+            for block in event.content:
+                self._image(block)
+
+    def _image(self, block: Json) -> None:
+        source = block.get("source", {}) if block.get("type") == "image" else {}
+        if source.get("type") == "base64" and self._images + len(source["data"]) <= IMAGE_BYTES:
+            self._images += len(source["data"])
+            self._publish({source["media_type"]: source["data"], "text/plain": "(image)"}, {})
+
+    def _redraw(self, call: str, *, first: bool = False) -> None:
+        if not self._quiet:
+            id, card = self._calls[call]
+            self._drawn[call] = self._clock()
+            self._show(card.bundle(), id, update=not first)
+
+    def _asked(self, event: ApprovalRequest) -> None:
+        self._requests[event.id] = (uuid.uuid4().hex, event)
+        self._show(request_bundle(event), self._requests[event.id][0])
+
+    def _answered(self, event: Approval) -> None:
+        if event.id in self._requests:
+            id, request = self._requests.pop(event.id)
+            self._show(answered_bundle(request, event), id, update=True)
+
+    # ------------------------------------------------------------------------------------------- notes and the end
+
+    def _note(self, event: Note) -> None:
+        if not self._quiet or event.level == "error":
+            self._show(note_bundle(event))
 
     def _stop(self, event: Stop) -> None:
         if self._quiet and self._answer.strip():
-            self._show(markdown_bundle(self._answer))
-        stream = self._plain.console.file
-        assert isinstance(stream, io.StringIO)
-        self._plain(event)
-        plain = stream.getvalue().strip()
-        mark, colour = _VERDICT[event.verified]
-        reason = "" if event.reason == "done" else f"<b>{event.reason}</b>: "
-        tokens = html.escape(plain.splitlines()[-1])
-        shown = (
-            f'<div>{reason}{html.escape(visible(event.summary))} <b style="color:{colour}">{mark} {event.verified}</b>'
-            f"<br><small>{tokens}</small></div>"
-        )
-        self._show({"text/html": shown, "text/plain": plain})
+            self._show(answer_bundle(self._answer))
+        for stream in (self._thoughts, self._text):
+            if stream.text and not self._quiet:
+                self._refresh(stream)
+        self._show(closing_bundle(event, self._spent.text()))
 
     def _show(self, data: Json, display_id: str | None = None, *, update: bool = False) -> None:
-        transient = {"display_id": display_id} if display_id else {}
-        self._publish(data, {}, transient=transient, update=update)
+        self._publish(data, {}, transient={"display_id": display_id} if display_id else {}, update=update)
 
 
-class _CallCard:
-    """A tool call, folded: name and arguments in the heading, result and diffs inside."""
+class _Stream:
+    """Text on its way, and the output it is shown in."""
 
-    def __init__(self, name: str, arguments: Json) -> None:
+    def __init__(self, bundle: Callable[[str], Json]) -> None:
+        self.bundle = bundle
         self.id = uuid.uuid4().hex
-        self.name = name
-        self.arguments = arguments
-        self.progress = ""
-        self.diffs: list[str] = []
-        self.result: str | None = None
-        self.is_error = False
-        self.seconds = 0.0
+        self.text = ""
         self.shown = False
+        self.next_at = 0.0
 
-    def bundle(self) -> Json:
-        self.shown = True
-        return {"text/html": self._html(), "text/plain": self._plain()}
 
-    def _html(self) -> str:
-        if self.result is None:
-            state = f"… {self.progress}" if self.progress else "…"
+class TerminalDisplay(Renderer):
+    """The command line's rendering; what runs in this shell has shown its outputs already, so they are not repeated."""
+
+    def __init__(self, console: Any, *, is_live: IsLive, quiet: bool = False) -> None:
+        super().__init__(console, quiet=quiet)
+        self._is_live = is_live
+        self._live: set[str] = set()
+
+    def _tool_start(self, event: ToolStart) -> None:
+        if self._is_live(event.name, event.arguments):
+            self._live.add(event.call)
+        super()._tool_start(event)
+
+    def _tool_finished(self, event: ToolFinished) -> None:
+        if event.call in self._live and not event.is_error:
+            self.line("  └ " + text_of(event.content).partition("\n")[0], "dim")
         else:
-            state = f"{'✘' if self.is_error else '✔'} {self.seconds:.1f} s"
-        first = (self.result or "").strip().splitlines()[:1]
-        summary = (
-            f"<summary><b>{html.escape(self.name)}</b> <code>{html.escape(short_arguments(self.arguments))}</code> "
-            f"<small>{html.escape(state)} {html.escape(clip(first[0], 160)) if first else ''}</small></summary>"
-        )
-        arguments = json.dumps(self.arguments, indent=1, ensure_ascii=False, default=str)
-        parts = [summary, _pre(arguments)]
-        parts += [_diff(diff) for diff in self.diffs if diff]
-        if self.result is not None:
-            parts.append(_pre(self.result))
-        return f"<details>{''.join(parts)}</details>"
-
-    def _plain(self) -> str:
-        lines = [f"● {self.name}  {short_arguments(self.arguments)}"]
-        lines += [clip(diff, 1_000).rstrip("\n") for diff in self.diffs if diff]
-        if self.result is not None:
-            lines.append("  ⎿ " + clip(self.result.strip(), 400).replace("\n", "\n    "))
-        return visible("\n".join(lines))
-
-
-def markdown_bundle(text: str) -> Json:
-    return {"text/html": inert_html(text), "text/plain": visible(text.strip())}
-
-
-def approval_bundle(event: ApprovalRequest) -> Json:
-    """What is asked for, whole: it is what the answer is about, so nothing is folded or cut."""
-    body = _diff(event.preview, limit=None) if event.kind == "edit" else _pre(event.preview, limit=None)
-    shown = f"<div><b>{html.escape(event.title)}</b></div>{body}"
-    return {"text/html": shown, "text/plain": f"? {event.title}\n{event.preview}"}
-
-
-def diff_bundle(title: str, diff: str) -> Json:
-    return {"text/html": f"<div><b>{html.escape(title)}</b></div>{_diff(diff)}", "text/plain": f"{title}\n{diff}"}
-
-
-def note_bundle(event: Note) -> Json:
-    colour = {"info": "#6e7781", "warning": "#9a6700", "error": "#cf222e"}[event.level]
-    text = visible(event.text)
-    shown = f'<div style="color:{colour};white-space:pre-wrap"><small>{html.escape(text)}</small></div>'
-    return {"text/html": shown, "text/plain": text}
-
-
-def _pre(text: str, limit: int | None = SHOWN_TEXT) -> str:
-    text = visible(text if limit is None else clip(text, limit))
-    return f"<pre>{html.escape(text)}</pre>"
-
-
-def _diff(text: str, limit: int | None = SHOWN_TEXT) -> str:
-    text = visible(text if limit is None else clip(text, limit))
-    lines = []
-    for line in text.splitlines():
-        colour = _COLOURS.get(line[:1])
-        escaped = html.escape(line)
-        lines.append(f'<span style="color:{colour}">{escaped}</span>' if colour else escaped)
-    return f"<pre>{chr(10).join(lines)}</pre>"
+            super()._tool_finished(event)
 
 
 def publisher_of(shell: Any) -> Publish:
