@@ -12,6 +12,7 @@ from jupyter_agent.cli.opening import place_of_notebook
 from jupyter_agent.notebook import open_notebook
 from jupyter_agent.notebook.flow import Graph, analyse
 from jupyter_agent.notebook.flow_render import describe, to_mermaid, to_text
+from jupyter_agent.refactor.proving import language_of
 
 
 def command_graph(arguments: Namespace) -> int:
@@ -27,6 +28,4 @@ def command_graph(arguments: Namespace) -> int:
 
 async def _graph(path: Path) -> Graph:
     notebook = await open_notebook(path)
-    metadata = await notebook.metadata()
-    language = (metadata.get("language_info") or {}).get("name") or (metadata.get("kernelspec") or {}).get("language")
-    return analyse(await notebook.cells(), language=str(language or "python"))
+    return analyse(await notebook.cells(), language=language_of(await notebook.metadata()))

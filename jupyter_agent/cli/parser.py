@@ -12,6 +12,21 @@ exit codes: 0 done; 1 failed, a limit was hit, or a check failed; 2 wrong usage;
 """
 
 
+VERIFY_EPILOG = """\
+exit codes: 0 no difference; 1 an output differs, an error is new, or a notebook cannot be read; 2 wrong usage;
+130 interrupted. What could not be checked (a timeout, a cell tagged agent:never-rerun or skip-execution, a missing
+key, network or GPU, chance) is reported as unproven, in the JUnit report as skipped, and does not fail the command
+unless --strict is given.
+"""
+
+REFACTOR_EPILOG = """\
+Without --write nothing is written: the difference of every cell is shown. With --write a notebook is written only when
+its outputs were proved to be the same; `jupyter agent undo` takes it back. RECIPE alone says what it takes.
+exit codes: 0 applied, or the dry run found nothing against it; 1 refused or unproven, with the reason, and nothing
+written to that notebook; 2 wrong usage; 130 interrupted (what was written before stays written, whole).
+"""
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="jupyter agent",
@@ -59,24 +74,42 @@ def _add_tool(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def _add_refactoring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    refactor = commands.add_parser("refactor", help="refactor notebooks, proved by running them before and after")
-    refactor.add_argument("recipe", metavar="RECIPE")
+    refactor = _with_notes(
+        commands, "refactor", "refactor notebooks, proved by running them before and after", REFACTOR_EPILOG
+    )
+    refactor.add_argument("recipe", metavar="RECIPE[,RECIPE…]", help="what to do, in this order, as one change")
     refactor.add_argument("notebooks", metavar="NOTEBOOK", nargs="*")
-    refactor.add_argument("--set", action="append", default=[], metavar="K=V", dest="parameters")
-    refactor.add_argument("--verify", action=argparse.BooleanOptionalAction, default=True)
-    refactor.add_argument("--diff", action="store_true", help="show what would change")
-    refactor.add_argument("--write", action="store_true", help="apply it")
+    refactor.add_argument(
+        "--set", action="append", default=[], metavar="K=V", dest="parameters", help="a parameter; N.K=V: of step N"
+    )
+    refactor.add_argument(
+        "--verify",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="run it before and after in fresh kernels and compare the outputs (default: yes)",
+    )
+    refactor.add_argument("--diff", action="store_true", help="show the difference also with --write")
+    refactor.add_argument("--write", action="store_true", help="apply it if it is proved, or with --no-verify unproved")
     _add_many(refactor)
-    verify = commands.add_parser("verify", help="run notebooks in a fresh kernel and compare outputs cell by cell")
+    verify = _with_notes(
+        commands, "verify", "run notebooks in a fresh kernel and compare outputs cell by cell", VERIFY_EPILOG
+    )
     verify.add_argument("notebooks", metavar="NOTEBOOK", nargs="+")
     verify.add_argument("--against", metavar="FILE|HEAD", help="compare with this notebook's outputs")
-    verify.add_argument("--timeout", type=_positive(float), default=600.0, metavar="S", help="seconds a cell may take")
+    verify.add_argument("--strict", action="store_true", help="exit 1 also when a notebook is unproven")
     _add_many(verify)
     graph = commands.add_parser("graph", help="what cells read and write, what is stale, what is dead")
     graph.add_argument("notebook", metavar="NOTEBOOK")
     style = graph.add_mutually_exclusive_group()
     style.add_argument("--json", action="store_true")
     style.add_argument("--mermaid", action="store_true")
+
+
+def _with_notes(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str, epilog: str
+) -> argparse.ArgumentParser:
+    formatter = argparse.RawDescriptionHelpFormatter
+    return commands.add_parser(name, help=summary, description=summary, epilog=epilog, formatter_class=formatter)
 
 
 def _add_conversations(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -114,8 +147,14 @@ def _add_permissions(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_many(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--jobs", type=_positive(int), default=1, metavar="N", help="notebooks at a time")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--timeout", type=_positive(float), default=600.0, metavar="S", help="seconds a cell may take")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=_positive(int), default=1, metavar="N", help="notebooks at a time")
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", help="a Dask cluster (tcp://HOST:PORT) that shares these files: extra dask"
+    )
+    parser.add_argument("--junit", metavar="FILE", help="write a JUnit report")
+    parser.add_argument("--json", action="store_true", help="print one notebook a line as JSON, as they are done")
 
 
 class _positive:

@@ -1,113 +1,95 @@
-"""`jupyter agent verify`: notebooks run in a fresh kernel, outputs compared cell by cell. Changes no notebook."""
+"""`jupyter agent verify`: notebooks run in a fresh kernel, outputs compared cell by cell. Changes no notebook.
+
+An unproven notebook is reported as unproven and counted as skipped in the JUnit report, never as passed; it fails the
+command only with --strict, because a cell that its author tagged never to be rerun is no defect.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import subprocess
-import tempfile
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from jupyter_agent.cli.main import DONE, FAILED
+from jupyter_agent.cli.main import DONE, FAILED, INTERRUPTED
+from jupyter_agent.cli.many import run_all
 from jupyter_agent.cli.opening import place_of_notebook
-from jupyter_agent.errors import AgentError, UsageError
-from jupyter_agent.events import Json
-from jupyter_agent.notebook import open_notebook
-from jupyter_agent.refactor.verify import Original, VerifyReport, verify
-
-if TYPE_CHECKING:
-    from jupyter_agent.notebook.document import Cell
-
-_MARK = {"same": "✔", "changed": "✘", "new_error": "✘", "not_deterministic": "~", "unproven": "○"}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One notebook's report, or the sentence that says why there is none."""
-
-    name: str
-    report: VerifyReport | None
-    error: str = ""
-
-    @property
-    def differs(self) -> bool:
-        return self.report is None or self.report.status == "failed"
-
-    def to_json(self) -> Json:
-        if self.report is None:
-            return {"notebook": self.name, "status": "error", "error": self.error}
-        return {"notebook": self.name, **self.report.to_json()}
+from jupyter_agent.cli.report import Text, print_json, write_junit
+from jupyter_agent.errors import UsageError
+from jupyter_agent.refactor.proving import Outcome, Task
 
 
 def command_verify(arguments: Namespace) -> int:
-    if arguments.against and arguments.against != "HEAD" and len(arguments.notebooks) > 1:
-        raise UsageError("--against FILE compares one notebook. Name one, or use --against HEAD.")
-    paths = [place_of_notebook(name, None).notebook for name in arguments.notebooks]
-    outcomes = asyncio.run(_verify_all([path for path in paths if path is not None], arguments))
-    for outcome in outcomes:
-        if arguments.json:
-            print(json.dumps(outcome.to_json()))
-        else:
-            _print(outcome)
-    return FAILED if any(outcome.differs for outcome in outcomes) else DONE
-
-
-async def _verify_all(paths: Sequence[Path], arguments: Namespace) -> list[Outcome]:
-    limit = asyncio.Semaphore(arguments.jobs)
-
-    async def one(path: Path) -> Outcome:
-        async with limit:
-            return await _verify_one(path, arguments.against, arguments.timeout)
-
-    return list(await asyncio.gather(*(one(path) for path in paths)))
-
-
-async def _verify_one(path: Path, against: str | None, timeout: float) -> Outcome:
-    try:
-        notebook = await open_notebook(path)
-        original = Original(await _cells_of(path, against)) if against else None
-        cells, metadata = await notebook.cells(), await notebook.metadata()
-        report = await verify(cells, metadata, path=path, original=original, timeout=timeout)
-    except AgentError as error:
-        return Outcome(str(path), None, error.message)
-    return Outcome(str(path), report)
-
-
-async def _cells_of(path: Path, against: str) -> tuple[Cell, ...]:
-    """The cells to compare with: those of a file, or of the notebook as git's HEAD has it."""
-    if against != "HEAD":
+    against = arguments.against
+    if against and against != "HEAD":
+        if len(arguments.notebooks) > 1:
+            raise UsageError("--against FILE compares one notebook. Name one, or use --against HEAD.")
         if not Path(against).is_file():
             raise UsageError(f"There is no notebook {against} to compare with.")
-        return await (await open_notebook(against)).cells()
-    # The repository's configuration may name programs to run; these settings run none of them (fault f64).
-    safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never"]
-    command = ["git", *safe, "show", "--no-textconv", f"HEAD:./{path.name}"]
-    shown = await asyncio.to_thread(subprocess.run, command, cwd=path.parent, capture_output=True, check=False)
-    if shown.returncode != 0:
-        reason = shown.stderr.decode(errors="replace").strip().splitlines()[:1]
-        raise UsageError(f"git has no {path.name} at HEAD: {reason[0] if reason else 'no reason given'}")
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / path.name
-        copy.write_bytes(shown.stdout)
-        return await (await open_notebook(copy)).cells()
+        against = str(Path(against).resolve())
+    names = notebook_names(arguments.notebooks)
+    tasks = [Task(path, against=against, timeout=arguments.timeout) for path in names]
+    outcomes: dict[str, Outcome] = {}
+    text = Text()
+
+    async def done(task: Task, outcome: Outcome) -> None:
+        outcomes[names[task.path]] = outcome
+        if arguments.json:
+            print_json(outcome)
+        else:
+            _print(text, names[task.path], outcome)
+
+    try:
+        complete = asyncio.run(run_all(tasks, done, jobs=arguments.jobs, scheduler=arguments.scheduler))
+    finally:
+        if arguments.junit:
+            write_junit(arguments.junit, outcomes, "verify")
+    if len(tasks) > 1 and not arguments.json:
+        summarise(text, list(names.values()), outcomes)
+    if not complete:
+        return INTERRUPTED
+    bad = any(_fails(outcome, strict=arguments.strict) for outcome in outcomes.values())
+    return FAILED if bad else DONE
 
 
-def _print(outcome: Outcome) -> None:
-    report = outcome.report
-    if report is None:
-        print(f"{outcome.name}: {outcome.error}")
+def _fails(outcome: Outcome, *, strict: bool) -> bool:
+    return outcome.failed or (strict and outcome.status != "proven")
+
+
+def notebook_names(given: Sequence[str]) -> dict[str, str]:
+    """Absolute path to the name as given, in order, each notebook once. Raises UsageError for what is not there."""
+    names: dict[str, str] = {}
+    for name in given:
+        path = place_of_notebook(name, None).notebook
+        assert path is not None
+        names.setdefault(str(path), name)
+    return names
+
+
+def _print(text: Text, name: str, outcome: Outcome) -> None:
+    if outcome.report is None:
+        text.line(f"{name}: {outcome.reason}")
         return
-    print(f"{outcome.name}: {report.summary}")
-    for verdict in report.verdicts:
-        if verdict.verdict == "same" and not verdict.reason:
-            continue
-        kind = verdict.verdict.replace("_", " ")
-        print(f"  {_MARK[verdict.verdict]} {', '.join(verdict.cells)}: {kind}. {verdict.reason}")
-        for line in verdict.difference.splitlines():
-            print(f"      {line}")
-    for note in report.notes:
-        print(f"  note: {note}")
+    text.line(f"{name}: {outcome.report.summary}")
+    text.report(outcome.report)
+
+
+def summarise(text: Text, names: Sequence[str], outcomes: dict[str, Outcome]) -> None:
+    """A table of all notebooks, those that were not reached included."""
+    rows = []
+    for name in names:
+        outcome = outcomes.get(name)
+        status = outcome.status if outcome is not None else "not done"
+        rows.append((name, status, _remark(outcome)))
+    counts: dict[str, int] = {}
+    for _, status, _ in rows:
+        counts[status] = counts.get(status, 0) + 1
+    text.table(rows, f"{len(rows)} notebooks: " + ", ".join(f"{count} {status}" for status, count in counts.items()))
+
+
+def _remark(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return ""
+    if outcome.reason:
+        return outcome.reason.split("\n", 1)[0]
+    return outcome.report.summary.partition(": ")[2] if outcome.report is not None else ""

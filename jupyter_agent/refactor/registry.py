@@ -87,16 +87,11 @@ RECIPES: Mapping[str, Recipe] = {
 """All recipes by their name on the command line."""
 
 
-def plan(name: str, cells: Sequence[Cell], params: Params | None = None, context: Context | None = None) -> Plan:
-    """The plan of recipe `name`. Pure, except that `fix-lint` runs ruff on text (up to a minute: call it off the loop).
-
-    Raises UsageError for an unknown recipe or parameter or a missing one, NotebookRefused (kinds `recipe`,
-    `unknown_cell`) with the reason where the recipe declines; then there is nothing to undo.
-    """
+def check(name: str, given: Params) -> Recipe:
+    """The recipe `name`, once its parameters are known to be those it takes. Raises UsageError."""
     recipe = RECIPES.get(name)
     if recipe is None:
-        raise UsageError(f"there is no recipe {name!r}. The recipes are: {', '.join(RECIPES)}.")
-    given = dict(params or {})
+        raise UsageError(f"There is no recipe {name!r}. The recipes are: {', '.join(RECIPES)}.")
     known = {parameter.name: parameter for parameter in recipe.parameters}
     for key in given:
         if key not in known:
@@ -109,5 +104,16 @@ def plan(name: str, cells: Sequence[Cell], params: Params | None = None, context
             raise UsageError(
                 f"{name} needs {parameter.name}: {parameter.doc}, for example {parameter.name}={parameter.example}."
             )
+    return recipe
+
+
+def plan(name: str, cells: Sequence[Cell], params: Params | None = None, context: Context | None = None) -> Plan:
+    """The plan of recipe `name`. Pure, except that `fix-lint` runs ruff on text (up to a minute: call it off the loop).
+
+    Raises UsageError for an unknown recipe or parameter or a missing one, NotebookRefused (kinds `recipe`,
+    `unknown_cell`) with the reason where the recipe declines; then there is nothing to undo.
+    """
+    given = dict(params or {})
+    recipe = check(name, given)
     ordered = tuple(cell if cell.index == index else replace(cell, index=index) for index, cell in enumerate(cells))
     return recipe.run(ordered, given, context or Context())
