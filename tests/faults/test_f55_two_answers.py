@@ -19,8 +19,6 @@ __all__ = ["model_port", "script", "server"]
 async def test_f55_the_first_answer_wins(server: LabServer, script: Script) -> None:
     commands = [{"command": f"echo {n} > race.txt"} for n in range(10)]
     lines: list[Any] = [{"calls": [{"name": "run_bash", "arguments": command}]} for command in commands]
-        {"calls": [{"name": "run_bash", "arguments": {"command": f"echo {n} > race.txt"}}]} for n in range(10)
-    ]
     script(*lines, {"text": "Done."})
     conversation = create(server)
     one, two = await Client.connect(server, conversation), await Client.connect(server, conversation)
