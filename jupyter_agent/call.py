@@ -128,8 +128,10 @@ async def _result_of(conversation: Conversation, call: str, name: str, arguments
         near = difflib.get_close_matches(name, conversation.tools, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(near)}?" if near else " find_tools searches what there is."
         return failure(BadArguments(f"There is no tool {name!r}.{hint}", kind="unknown_tool"))
+    withhold = conversation.settings.withhold
     try:
-        return await tool(CallContext(conversation, call, name), arguments)
+        withhold.check(name)
+        return withhold.result(name, await tool(CallContext(conversation, call, name), arguments))
     except Stopped:
         raise
     except AgentError as error:

@@ -109,7 +109,9 @@ def publish_finding(conversation: Conversation, path: str, finding: Finding) -> 
     call, name = new_call_id(), conversation.workspace.relative(path)
     conversation.publish(ToolStart(call=call, name=TOOL, arguments={"path": name}))
     trouble = _is_trouble(finding)
-    text = f"{finding.verified}: {finding.text}"
+    # Below its first line a finding may show outputs.
+    kept_back = conversation.settings.withhold.outputs
+    text = f"{finding.verified}: {finding.text.splitlines()[0] if kept_back else finding.text}"
     conversation.publish(
         ToolFinished(
             call=call,

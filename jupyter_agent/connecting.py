@@ -37,7 +37,9 @@ async def connect(
     )
     consent, endpoint = Consent(), resolved.endpoint
     if not endpoint.local and consent.notice_due(endpoint.host):
-        conversation.publish(Note(level="info", text=first_use_notice(endpoint)))
+        kept = conversation.settings.withhold
+        notice = first_use_notice(endpoint, outputs=not kept.outputs, variables=not kept.variables)
+        conversation.publish(Note(level="info", text=notice))
         consent.noticed(endpoint.host)
     unknown_price = conversation.budget.notice(endpoint.model)
     if unknown_price:

@@ -28,6 +28,7 @@ from jupyter_agent.shell import Shell
 from jupyter_agent.spill import Spill
 from jupyter_agent.text import Secrets
 from jupyter_agent.tool import CellLog, Tool
+from jupyter_agent.withhold import NOTHING_WITHHELD, Withhold
 from jupyter_agent.workspace import Ledger, Workspace
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Settings:
 
     `root` and `notebook` are absolute real paths. `rules` come from the user's settings, `answers` are asks settled in
     advance (`--allow`). `instructions` are (file name, text) of trusted rules files. Without `ledger` edits need no
-    prior read (a single tool call). `verify`: check changes at the end of a turn.
+    prior read (a single tool call). `verify`: check changes at the end of a turn. `withhold`: what the model is not told.
     """
 
     root: Path
@@ -57,6 +58,7 @@ class Settings:
     instructions: tuple[tuple[str, str], ...] = ()
     verify: bool = True
     ledger: bool = True
+    withhold: Withhold = NOTHING_WITHHELD
 
 
 @dataclass
@@ -206,7 +208,7 @@ class Conversation:
             await asyncio.wait([task])
 
     def no_more_effects(self) -> None:
-        """The person stopped from inside the turn (at a question): nothing starts any more, and the turn ends itself."""
+        """The person stopped from inside the turn (at a question): nothing starts any more; the turn ends itself."""
         self._stopping = True
 
     def check_stopped(self) -> None:
@@ -257,8 +259,8 @@ class Conversation:
         if path is None and self.settings.notebook is None:
             stand_in = await self.host.default_notebook()
             if stand_in is not None:
-                return stand_in
-        return await self.host.notebook(self.notebook_path(path))
+                return self.settings.withhold.notebook(stand_in)
+        return self.settings.withhold.notebook(await self.host.notebook(self.notebook_path(path)))
 
     async def kernel(self, notebook: Notebook | None = None) -> Kernel:
         if notebook is None and self.settings.notebook is not None:

@@ -51,8 +51,8 @@ class Delta(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Assistant(Event):
-    """`calls` is a list of {id, name, arguments}; `raw` the content blocks exactly as the API gave them; `seen` the last
-    event the model knew of: what a person typed while it wrote comes after its reply."""
+    """`calls` is a list of {id, name, arguments}; `raw` the content blocks exactly as the API gave them; `seen` the
+    last event the model knew of: what a person typed while it wrote comes after its reply."""
 
     type: ClassVar[str] = "assistant"
     text: str

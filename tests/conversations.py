@@ -18,6 +18,7 @@ from jupyter_agent.journal import Journal
 from jupyter_agent.permission import Asker, Mode, parse_rule
 from jupyter_agent.testing.scripted import ScriptedServer
 from jupyter_agent.tools import all_tools
+from jupyter_agent.withhold import Withhold
 
 Script = Sequence[dict[str, Any]]
 
@@ -35,10 +36,19 @@ async def conversation(
     journal: Path | None = None,
     verify: bool = True,
     ledger: bool = True,
+    withhold: Withhold | None = None,
 ) -> AsyncIterator[tuple[Conversation, list[Event], ScriptedServer]]:
     """A conversation in `folder`, the list its events are put into, and the server that plays its model."""
     answers = tuple(parse_rule(rule) for rule in allow)
-    settings = Settings(folder.resolve(), notebook, mode, answers=answers, verify=verify, ledger=ledger)
+    settings = Settings(
+        folder.resolve(),
+        notebook,
+        mode,
+        answers=answers,
+        verify=verify,
+        ledger=ledger,
+        withhold=withhold or Withhold(),
+    )
     place = journal or folder.parent / f"{folder.name}-conversation"
     with ScriptedServer([*script]) as server, Journal.open(place) as opened:
         host = LocalHost(settings.root, spill=place / "spill")

@@ -55,6 +55,8 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.add_argument("--json", action="store_true", help="print one event a line")
     run.add_argument("--resume", metavar="ID", help="go on with an earlier conversation")
     run.add_argument("--yes", action="store_true", help="use a found local model server without asking")
+    run.add_argument("--no-outputs", action="store_true", help="keep the outputs of cells from the model")
+    run.add_argument("--no-variables", action="store_true", help="keep the kernel's variables from the model")
     run.add_argument("--trust", action="store_true", help="follow this folder's AGENTS.md and CLAUDE.md from now on")
 
 

@@ -26,6 +26,7 @@ from jupyter_agent.errors import UsageError
 from jupyter_agent.events import Note, Stop
 from jupyter_agent.storage import data_folder
 from jupyter_agent.trust import Trust, find_rules
+from jupyter_agent.withhold import Withhold
 from jupyter_agent.workspace import Workspace
 
 DEFAULT_TURNS = 50
@@ -44,7 +45,8 @@ async def _run(arguments: Namespace) -> int:
     console = make_console()
     asker = TerminalAsker(console) if interactive else None
     rules, skipped = await trusted_rules(place, asker, trust=arguments.trust)
-    settings = replace(settings_of(arguments, place), instructions=rules)
+    withhold = Withhold(arguments.no_outputs, arguments.no_variables)
+    settings = replace(settings_of(arguments, place), instructions=rules, withhold=withhold)
 
     async def agree(question: str) -> bool:
         return arguments.yes or (asker is not None and await asker.yes(question))
