@@ -47,7 +47,7 @@ class Settings:
 
     `root` and `notebook` are absolute real paths. `rules` come from the user's settings, `answers` are asks settled in
     advance (`--allow`). `instructions` are (file name, text) of trusted rules files. Without `ledger` edits need no
-    prior read (a single tool call). `verify`: check changes at the end of a turn. `withhold`: what the model is not told.
+    prior read (a single tool call). `verify`: check changes at the end of a turn. `withhold`: kept from the model.
     """
 
     root: Path
