@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from jupyter_agent.tool import Tool
 
-FAMILIES = ("cells", "running", "files", "search", "shell", "graph", "working")
+FAMILIES = ("cells", "running", "files", "search", "shell", "graph", "refactoring", "working")
 """Modules of this package; every `Tool` at their top level is one of ours."""
 
 ORDER = (
