@@ -232,7 +232,8 @@ class _State:
         for function in run.values():
             changes |= function.changes
         maybe_writes = names.maybe_writes | frozenset(name for each in run.values() for name in each.writes)
-        unknown = names.unknown + tuple(replace(each, line=1) for function in run.values() for each in function.unknown)
+        inside = (replace(each, line=1) for function in run.values() for each in function.unknown)
+        unknown = tuple(dict.fromkeys((*names.unknown, *inside)))
         needs, certain = self._needs(reads, maybe_reads)
         if names.displays:
             effects.append("shows a value")

@@ -77,11 +77,11 @@ def _must_stay(above: CellFlow, below: CellFlow) -> bool:
         return True
     reads_above = above.reads | above.maybe_reads | _builtins_read(above)
     reads_below = below.reads | below.maybe_reads | _builtins_read(below)
-    if above.touches & (below.touches | reads_below) or reads_above & below.touches:
-        # A name that only `below` binds and `above` reads is the very thing to be put right: not a constraint.
-        clash = (above.touches & (below.touches | reads_below)) | (reads_above & below.touches - above.undefined)
-        if clash - ({RANDOM_STATE} if RANDOM_STATE not in above.touches else set()):
-            return True
+    # A name that `above` reads and nothing above it binds is the very thing to be put right: not a constraint.
+    missing = above.undefined | above.maybe_undefined
+    clash = (above.touches & (below.touches | reads_below)) | (reads_above & (below.touches - missing))
+    if clash - ({RANDOM_STATE} if RANDOM_STATE not in above.touches else set()):
+        return True
     return _acts(above) and _acts(below)
 
 
