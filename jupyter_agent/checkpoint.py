@@ -91,28 +91,35 @@ def change_key(change: Change) -> str:
 
 @dataclass(frozen=True)
 class Reversal:
-    """One target of a turn to put back: to pre-image `checkpoint` (`""`: it did not exist), if it is still `after`."""
+    """One target of a turn to put back: to pre-image `checkpoint` (`""`: it did not exist), if it is still `after`.
+
+    `later` are the pre-images of further changes to it in the turn: one of them may say that it was moved.
+    """
 
     target: str
     cell: str
     before: str
     after: str
     checkpoint: str
+    later: tuple[str, ...] = ()
 
 
 def reversals(events: Sequence[Event], turn: int) -> list[Reversal]:
     """What undoing a turn restores: per target the first state before and the last state after, latest first."""
     first: dict[tuple[str, str], ChangeMade] = {}
     last: dict[tuple[str, str], ChangeMade] = {}
+    later: dict[tuple[str, str], list[str]] = {}
     for event in events:
         if isinstance(event, ChangeMade) and event.turn == turn:
             key = (event.target, event.cell)
+            if key in first:
+                later.setdefault(key, []).append(event.checkpoint)
             first.setdefault(key, event)
             last.pop(key, None)
             last[key] = event
     return [
-        Reversal(target, cell, first[target, cell].before, change.after, first[target, cell].checkpoint)
-        for (target, cell), change in reversed(last.items())
+        Reversal(key[0], key[1], first[key].before, change.after, first[key].checkpoint, tuple(later.get(key, ())))
+        for key, change in reversed(last.items())
     ]
 
 

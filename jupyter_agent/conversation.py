@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from jupyter_agent.models.protocol import Model
     from jupyter_agent.notebook.document import Notebook
 
+STATE_FILE = "state.json"
 Question = Callable[[str, Sequence[str]], Any]
 """Shows a question with choices to a person; awaits and returns the answer as text."""
 
@@ -85,7 +86,7 @@ class Conversation:
         folder = self.journal.folder
         self.spill = Spill(folder / "spill")
         self.checkpoints = Checkpoints(folder / "store")
-        state = self._read_state()
+        state = read_state(folder)
         ledger = Ledger.from_json(state.get("ledger", {})) if self.settings.ledger else None
         self.workspace = Workspace(self.settings.root, ledger)
         self.shell = Shell(self.settings.root, environ=os.environ, spill_dir=folder / "spill")
@@ -305,18 +306,12 @@ class Conversation:
 
     # ---------------------------------------------------------------------------------------------------- state
 
-    def _read_state(self) -> Json:
-        try:
-            state = json.loads((self.journal.folder / "state.json").read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return state if isinstance(state, dict) else {}
-
     def save_state(self) -> None:
         """Write `state.json`; a full disk is not an error here."""
         ledger = self.workspace.ledger
         state = {"ledger": ledger.to_json() if ledger else {}, "shell": self.shell.to_json(), "todo": self.todo}
-        path = self.journal.folder / "state.json"
+        state["cell_ids"] = self.host.cell_ids()
+        path = self.journal.folder / STATE_FILE
         with contextlib.suppress(OSError):
             temporary = path.with_suffix(".new")
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
@@ -335,6 +330,15 @@ class Conversation:
         if self.model is not None:
             await self.model.close()
         self.journal.close()
+
+
+def read_state(folder: Path) -> Json:
+    """What `save_state` of an earlier process left in a conversation's folder; empty where nothing readable is."""
+    try:
+        state = json.loads((folder / STATE_FILE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
 
 
 def _masked(event: Event, secrets: Secrets) -> Event:

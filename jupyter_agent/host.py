@@ -6,6 +6,7 @@ Here are the protocol and the command line's host: files on disk, kernels of our
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,6 +30,10 @@ class Host(Protocol):
         """The kernel of a document, or one without a document in the root; not started before its first run."""
         ...
 
+    def cell_ids(self) -> dict[str, list[tuple[str, str]]]:
+        """Per notebook path (id, hash) of cells whose ids live in the conversation only (nbformat below 4.5)."""
+        ...
+
     async def close(self) -> None:
         """Flush documents and end what this host started."""
         ...
@@ -37,8 +42,16 @@ class Host(Protocol):
 class LocalHost:
     """Documents through `notebook.open`, one kernel per document; `connection_file` names a running kernel for all."""
 
-    def __init__(self, root: Path, *, connection_file: Path | None = None, spill: Path | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        connection_file: Path | None = None,
+        spill: Path | None = None,
+        known_ids: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+    ) -> None:
         self._root = root
+        self._known_ids = dict(known_ids or {})
         self._connection_file = connection_file
         self._spill = spill
         self._notebooks: dict[Path, Notebook] = {}
@@ -48,7 +61,8 @@ class LocalHost:
         from jupyter_agent.notebook import open_notebook
 
         if path not in self._notebooks:
-            self._notebooks[path] = await open_notebook(path, root=self._root)
+            known = tuple((id, seen) for id, seen in self._known_ids.get(str(path), ()))
+            self._notebooks[path] = await open_notebook(path, root=self._root, known_ids=known)
         return self._notebooks[path]
 
     async def default_notebook(self) -> Notebook | None:
@@ -68,6 +82,10 @@ class LocalHost:
         metadata = await notebook.metadata() if notebook is not None else {}
         path = Path(notebook.path) if notebook is not None and notebook.path else None
         return kernel_for(metadata, path=path, cwd=path.parent if path else self._root, spill=self._spill)
+
+    def cell_ids(self) -> dict[str, list[tuple[str, str]]]:
+        found = {str(path): list(getattr(notebook, "session_ids", ())) for path, notebook in self._notebooks.items()}
+        return {**{path: list(ids) for path, ids in self._known_ids.items()}, **{p: i for p, i in found.items() if i}}
 
     async def close(self) -> None:
         for notebook in self._notebooks.values():

@@ -132,5 +132,6 @@ async def _undo_cells(conversation: Conversation, path: str, items: list[Reversa
 def _operation(conversation: Conversation, item: Reversal) -> Operation:
     if not item.before:
         return Delete((Target(item.cell, item.after),))
-    image = json.loads(conversation.checkpoints.load(item.checkpoint))
-    return Restore(item.cell, image["cell"], image.get("after"), item.after or None, image.get("moved", False))
+    images = [json.loads(conversation.checkpoints.load(name)) for name in (item.checkpoint, *item.later) if name]
+    moved = any(image.get("moved", False) for image in images)
+    return Restore(item.cell, images[0]["cell"], images[0].get("after"), item.after or None, moved)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_agent.conversation import Conversation, Settings
+from jupyter_agent.conversation import Conversation, Settings, read_state
 from jupyter_agent.errors import JournalError, UsageError
 from jupyter_agent.host import LocalHost
 from jupyter_agent.journal import Journal, conversation_folders
@@ -117,7 +117,8 @@ def open_conversation(
     file = Path(connection_file) if connection_file else None
     if file is not None and not file.is_file():
         raise UsageError(f"There is no connection file {connection_file}. `jupyter --runtime-dir` says where they are.")
-    host = LocalHost(settings.root, connection_file=file, spill=journal.folder / "spill")
+    known = read_state(journal.folder).get("cell_ids", {})
+    host = LocalHost(settings.root, connection_file=file, spill=journal.folder / "spill", known_ids=known)
     return Conversation(journal, settings, host, all_tools(), budget, asker=asker)
 
 

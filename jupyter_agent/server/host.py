@@ -34,6 +34,10 @@ class ServerHost:
             self._notebooks[path] = found
         return found
 
+    def cell_ids(self) -> dict[str, list[tuple[str, str]]]:
+        """Documents that a server holds keep their ids themselves."""
+        return {}
+
     async def default_notebook(self) -> Notebook | None:
         return None
 
