@@ -62,7 +62,9 @@ def _no_input(shell: Any) -> Iterator[None]:
     kernel = getattr(shell, "kernel", None)
     with contextlib.ExitStack() as stack:
         if kernel is not None and hasattr(kernel, "_allow_stdin"):
-            stack.enter_context(_replaced(kernel, "_allow_stdin", False))
+            # A trait: it has no entry in the instance's own dictionary that could be put back.
+            stack.callback(setattr, kernel, "_allow_stdin", kernel._allow_stdin)
+            kernel._allow_stdin = False
         else:
             stack.enter_context(_replaced(builtins, "input", _refuse))
             stack.enter_context(_replaced(getpass, "getpass", _refuse))

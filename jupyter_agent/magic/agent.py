@@ -4,36 +4,47 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 from pathlib import Path
 from typing import Any
 
 from jupyter_agent.budget import Budget, Limits
 from jupyter_agent.cli.opening import find_folder, new_id
-from jupyter_agent.cli.render import Renderer, make_console
+from jupyter_agent.cli.render import make_console
 from jupyter_agent.connecting import connect
 from jupyter_agent.conversation import Conversation, Settings
-from jupyter_agent.errors import AgentError, ModelError
+from jupyter_agent.errors import AgentError, JournalError, ModelError
 from jupyter_agent.events import Json, Stop
 from jupyter_agent.journal import Journal
+from jupyter_agent.magic import restarts
 from jupyter_agent.magic.asking import PromptAsker, can_ask
 from jupyter_agent.magic.commands import run_command
-from jupyter_agent.magic.display import NotebookDisplay, publisher_of
+from jupyter_agent.magic.display import NotebookDisplay, TerminalDisplay, publisher_of
 from jupyter_agent.magic.host import MagicHost, own_notebook
+from jupyter_agent.magic.interrupts import stops_on_interrupt
+from jupyter_agent.magic.knowing import Known
 from jupyter_agent.magic.options import Request, parse
 from jupyter_agent.magic.result import result_of
+from jupyter_agent.permission import parse_rule
 from jupyter_agent.storage import conversations_folder
+from jupyter_agent.text import visible
 from jupyter_agent.tools import all_tools
 
 TICK = 0.1
-"""Seconds between wake-ups of the loop: a sleeping loop does not see an interrupt (measured: 14 s of a 15 s sleep)."""
+"""Seconds between wake-ups of the loop, for interrupts that reach us as a cancellation only (a subshell)."""
+ENDED_BADLY = {"stopped", "error"}
 
 
-class AgentStopped(KeyboardInterrupt):
-    """Ends the interrupted cell, so that Run All stops too; shown as one sentence instead of a traceback."""
+class AgentFailed(Exception):
+    """Ends the cell as failed, so that Run All, nbconvert and papermill stop there; shown as its sentence alone."""
 
     def _render_traceback_(self) -> list[str]:
-        return ["Stopped. The kernel and the conversation are as they were left; %agent goes on from here."]
+        return [str(self)] if str(self) else []
+
+
+class AgentStopped(AgentFailed, KeyboardInterrupt):
+    """The person interrupted the cell."""
 
 
 class Agent:
@@ -45,130 +56,213 @@ class Agent:
         self.conversation: Conversation | None = None
         self.own: Path | None = None
         self.cell_ids: list[str] = []
+        self._working = False
+        self._known = Known(shell)
+        self._restarted = False
+        config.observe(self._mode_chosen, names=["mode"])
+        config.observe(self._model_chosen, names=["model", "base_url"])
+        self._stale_model = False
 
     def tool_names(self) -> list[str]:
         return list(all_tools())
 
     async def run(self, line: str, body: str) -> None:
-        """Carry out what was typed. Shows errors as sentences; raises AgentStopped when the cell is interrupted."""
+        """Carry out what was typed. Raises AgentFailed with a sentence for the person, AgentStopped on an interrupt."""
+        if self._working:
+            # The agent ran the cell that asked it, or another one with the magic.
+            self.say("%agent is at work already: it does not call itself. Skipped.")
+            return
+        self._working = True
         try:
             request = parse(line, body)
-            if request.command:
-                await run_command(self, request)
-            else:
-                await self._ask(request)
+            stop = await self._until_done(request)
         except AgentError as error:
-            self.say(error.message)
+            raise AgentFailed(error.message) from None
+        finally:
+            self._working = False
+        if stop is not None and stop.reason in ENDED_BADLY:
+            raise AgentStopped if stop.reason == "stopped" else AgentFailed
 
     def say(self, text: str) -> None:
         """Text for the person, in the magic's cell."""
-        print(text)
+        print(visible(text))
 
     # ------------------------------------------------------------------------------------------------- requests
 
-    async def _ask(self, request: Request) -> None:
+    async def _until_done(self, request: Request) -> Stop | None:
+        """Do the work as a task of its own; an interrupt, however it arrives, stops the turn and lets it end in order.
+
+        Raises AgentStopped when it was interrupted before there was a turn.
+        """
+        stops: list[asyncio.Task[None]] = []
+        work = asyncio.ensure_future(self._work(request))
+
+        def stop() -> None:
+            if self.conversation is not None and self.conversation.running:
+                stops.append(asyncio.ensure_future(self.conversation.stop()))
+            else:
+                work.cancel()
+
+        with stops_on_interrupt(stop):
+            while not work.done():
+                try:
+                    await asyncio.wait({work}, timeout=TICK)
+                except (asyncio.CancelledError, KeyboardInterrupt):
+                    current = asyncio.current_task()
+                    if current is not None:
+                        current.uncancel()
+                    stop()
+            await asyncio.gather(*stops)
+        if work.cancelled():
+            raise AgentStopped("Stopped before anything was asked.")
+        return work.result()
+
+    async def _work(self, request: Request) -> Stop | None:
+        if request.command:
+            await run_command(self, request)
+            return None
         conversation = await self.opened(request.options)
         if not request.text.strip():
             self.say("Ready. Ask with %agent or %%agent.")
-            return
-        asker = PromptAsker(self.shell) if can_ask(self.shell) else None
+            return None
+        asker = PromptAsker(self._stopped_at_question) if can_ask(self.shell) else None
         conversation.asker = conversation.gate.asker = asker.approve if asker else None
         conversation.question = asker.question if asker else None
         quiet = bool(request.options.get("quiet", self.config.quiet))
         unsubscribe = conversation.subscribe(self.display(quiet=quiet))
         try:
-            if conversation.model is None:
-                await self._connect(conversation, request, asker)
-            stop = await self._until_done(conversation, request.text)
+            await self._connect(conversation, request, asker)
+            stop = await conversation.send(request.text, attachments=self._news())
         finally:
             unsubscribe()
             conversation.save_state()
+            self._known.turn_ended()
         if stop is not None:
             self.shell.user_ns["_agent"] = result_of(conversation, stop)
-            if stop.reason == "stopped":
-                raise AgentStopped
+        return stop
+
+    def _stopped_at_question(self) -> None:
+        if self.conversation is not None:
+            self.conversation.no_more_effects()
+
+    def _news(self) -> list[Json]:
+        restarted, self._restarted = self._restarted, False
+        return self._known.news(restarted=restarted)
 
     async def _connect(self, conversation: Conversation, request: Request, asker: PromptAsker | None) -> None:
         model = request.options.get("model") or self.config.model or None
-        base_url = self.config.base_url or None
+        current = conversation.model
+        if current is not None and (self._stale_model or (model and model != current.endpoint.model)):
+            conversation.model = None
+            await current.close()
+        self._stale_model = False
+        if conversation.model is not None:
+            return
         try:
+            base_url = self.config.base_url or None
             await connect(conversation, model=model, base_url=base_url, ask=asker.yes if asker else None)
         except ModelError as error:
             conversation.no_model = error.message
-
-    async def _until_done(self, conversation: Conversation, text: str) -> Stop | None:
-        """Run the turn with a tick; an interrupt, however it arrives, stops the turn and lets it end in order."""
-        attachments = await self._state()
-        task = asyncio.ensure_future(conversation.send(text, attachments=attachments))
-        while not task.done():
-            try:
-                await asyncio.wait({task}, timeout=TICK)
-            except (asyncio.CancelledError, KeyboardInterrupt):
-                current = asyncio.current_task()
-                if current is not None:
-                    current.uncancel()
-                await conversation.stop()
-        return task.result()
-
-    async def _state(self) -> list[Json]:
-        """What the model should know now and cannot see: where the person asks from, and what the kernel holds."""
-        lines = []
-        parent = self.shell.get_parent() if hasattr(self.shell, "get_parent") else {}
-        cell = (parent.get("metadata") or {}).get("cellId")
-        if cell:
-            lines.append(f"Asked from cell {cell}, which runs this request: do not run or edit it.")
-        names = [name for name in self.shell.user_ns if not name.startswith("_")]
-        held = [name for name in names if name not in self.shell.user_ns_hidden]
-        if held:
-            lines.append(f"The kernel is live and holds: {', '.join(held[:60])}{' …' if len(held) > 60 else ''}.")
-        return [{"type": "state", "text": "\n".join(lines)}] if lines else []
 
     # --------------------------------------------------------------------------------------------- conversation
 
     async def opened(self, options: dict[str, Any], *, resume: str | None = None) -> Conversation:
         """The conversation, opened now if need be, with the options applied."""
-        named = options.get("notebook")
-        if resume or options.get("new") or (named and self.conversation is not None):
+        own = await own_notebook(self.shell)
+        named = Path(options["notebook"]).resolve() if "notebook" in options else None
+        current = self.conversation
+        if resume or options.get("new"):
             await self.close()
+        elif current is not None and own != self.own and named is None:
+            # The notebook was renamed or moved: the same conversation, bound to where it is now.
+            resume = current.id
+            await self.close()
+        elif current is not None and named is not None and named != current.settings.notebook:
+            await self.close()
+        self.own = own
         if self.conversation is None:
-            self.conversation = await self._open(named, resume)
+            self.conversation = await self._open(named, resume, new="new" in options)
         conversation = self.conversation
-        conversation.gate.mode = options.get("mode") or (
-            conversation.gate.mode if conversation.turn else self.config.mode
-        )
-        if "model" in options and conversation.model is not None:
-            await conversation.model.close()
-            conversation.model = None
+        if "mode" in options:
+            conversation.gate.mode = options["mode"]
+        if "allow" in options:
+            conversation.gate.answers = tuple(parse_rule(rule) for rule in options["allow"])
         usd = options.get("budget") or self.config.budget or None
         conversation.budget.limits = Limits(turns=options.get("max_turns") or self.config.max_turns, usd=usd)
         return conversation
 
-    async def _open(self, named: str | None, resume: str | None) -> Conversation:
-        self.own = await own_notebook(self.shell)
-        notebook = Path(named).resolve() if named else self.own
+    async def _open(self, named: Path | None, resume: str | None, *, new: bool) -> Conversation:
+        notebook = named or self.own
         if notebook is not None and not notebook.is_file():
             raise AgentError(f"There is no notebook {named}. Check the path.", kind="missing")
         here = Path(os.getcwd()).resolve()
         root = here if notebook is None or notebook.is_relative_to(here) else notebook.parent
-        folder = find_folder(resume) if resume else conversations_folder() / new_id()
-        journal = Journal.open(folder)
-        host = MagicHost(self.shell, root, self.own, folder / "spill")
-        if named and notebook is not None:
-            host.adopted.add(notebook)
+        journal = self._journal(resume, new=new)
+        host = MagicHost(self.shell, root, self.own, journal.folder / "spill")
+        if named is not None:
+            host.adopted.add(named)
         settings = Settings(root, notebook, self.config.mode)
-        conversation = Conversation(journal, settings, host, all_tools(), Budget())
+        conversation = Conversation(journal, settings, host, all_tools(), Budget(), log=_log_in(journal.folder))
+        restarts.mark(journal.folder)
         with contextlib.suppress(AgentError):
             self.cell_ids = [cell.id for cell in await (await conversation.notebook()).cells()]
         return conversation
+
+    def _journal(self, resume: str | None, *, new: bool) -> Journal:
+        """The journal to go on with: the one named, the one this kernel had before its restart, or a new one."""
+        if resume is not None:
+            return Journal.open(find_folder(resume))
+        earlier = None if new else restarts.before_restart(conversations_folder())
+        if earlier is not None:
+            with contextlib.suppress(JournalError):
+                journal = Journal.open(earlier)
+                self._restarted = True
+                self.say(f"Going on with conversation {earlier.name} after the restart; --new starts another.")
+                return journal
+        return Journal.open(conversations_folder() / new_id())
 
     async def close(self) -> None:
         """End the conversation; the kernel and everything it holds stay."""
         if self.conversation is not None:
             conversation, self.conversation = self.conversation, None
             await conversation.close()
+            for handler in list(conversation.log.handlers):
+                conversation.log.removeHandler(handler)
+                handler.close()
 
     def display(self, *, quiet: bool) -> Any:
         """What draws the events: cells of a notebook, or a terminal."""
         if hasattr(self.shell, "kernel"):
-            return NotebookDisplay(publisher_of(self.shell), quiet=quiet)
-        return Renderer(make_console(), quiet=quiet)
+            return NotebookDisplay(publisher_of(self.shell), is_live=self._is_live, quiet=quiet)
+        return TerminalDisplay(make_console(), is_live=self._is_live, quiet=quiet)
+
+    def _is_live(self, name: str, arguments: Json) -> bool:
+        """Whether what the tool runs shows its outputs in the magic's own cell."""
+        conversation = self.conversation
+        if name == "run_code":
+            return True
+        if name != "run_cells" or conversation is None:
+            return False
+        host = conversation.host
+        path = arguments.get("path")
+        try:
+            return isinstance(host, MagicHost) and (
+                (path is None and conversation.settings.notebook is None)
+                or host.is_live(conversation.notebook_path(path))
+            )
+        except AgentError:
+            return False
+
+    def _mode_chosen(self, change: Any) -> None:
+        if self.conversation is not None:
+            self.conversation.gate.mode = change["new"]
+
+    def _model_chosen(self, change: Any) -> None:
+        self._stale_model = True
+
+
+def _log_in(folder: Path) -> logging.Logger:
+    """A log in the conversation's folder: in a cell nobody wants to read it, and there logging ends on stderr."""
+    log = logging.Logger(f"jupyter_agent.{folder.name}")
+    log.addHandler(logging.FileHandler(folder / "log.txt", encoding="utf-8", delay=True))
+    return log

@@ -84,7 +84,8 @@ async def _resume(agent: Agent, words: tuple[str, ...]) -> None:
 async def _model(agent: Agent, words: tuple[str, ...]) -> None:
     if words:
         agent.config.model = words[0]
-        await agent.opened({"model": words[0]})
+        agent.say(f"{words[0]} from the next request on.")
+        return
     conversation = agent.conversation
     endpoint = conversation.model.endpoint if conversation and conversation.model else None
     agent.say(
@@ -97,7 +98,6 @@ async def _mode(agent: Agent, words: tuple[str, ...]) -> None:
         raise UsageError(f"{words[0]!r} is no mode. The modes are {', '.join(MODES)}.")
     if words:
         agent.config.mode = words[0]
-        await agent.opened({"mode": words[0]})
     agent.say(agent.conversation.gate.mode if agent.conversation else agent.config.mode)
 
 

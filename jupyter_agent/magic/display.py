@@ -222,6 +222,10 @@ class TerminalDisplay(Renderer):
             self._live.add(event.call)
         super()._tool_start(event)
 
+    def _progress(self, event: Progress) -> None:
+        if event.call not in self._live:
+            super()._progress(event)
+
     def _tool_finished(self, event: ToolFinished) -> None:
         if event.call in self._live and not event.is_error:
             self.line("  └ " + text_of(event.content).partition("\n")[0], "dim")

@@ -80,6 +80,9 @@ class Entry:
             return lines
         return _transform_lines(lines)
 
+    # So that it is left out where IPython looks whether a cell is complete: `%%agent` goes on until an empty line.
+    transform.has_side_effects = True  # type: ignore[attr-defined]
+
     # ------------------------------------------------------------------------------------------------------ calls
 
     async def line(self, text: str) -> None:

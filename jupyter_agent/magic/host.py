@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_agent.host import LocalHost
 from jupyter_agent.kernel.inprocess import InProcessKernel
+from jupyter_agent.magic.knowing import OWN_CALL
 from jupyter_agent.magic.proposing import ProposingNotebook
+from jupyter_agent.magic.restarts import connection_file
 from jupyter_agent.notebook.history import Entered, HistoryNotebook
 
 if TYPE_CHECKING:
@@ -40,12 +42,7 @@ async def own_notebook(shell: Any) -> Path | None:
 
 
 def _kernel_id() -> str | None:
-    try:
-        from ipykernel.connect import get_connection_file
-
-        match = _KERNEL_ID.search(get_connection_file())
-    except (ImportError, RuntimeError):
-        return None
+    match = _KERNEL_ID.search(connection_file() or "")
     return match["id"] if match else None
 
 
@@ -65,7 +62,8 @@ class MagicHost(LocalHost):
         self._shell = shell
         self._own = own
         self.adopted: set[Path] = set()
-        self._live = InProcessKernel(shell, spill=spill)
+        # What fails is told by the tool's result, mapped to cell and line: the traceback is not shown a second time.
+        self._live = InProcessKernel(shell, spill=spill, show_tracebacks=False)
         self._history = HistoryNotebook(history_of(shell))
 
     async def notebook(self, path: Path) -> Notebook:
@@ -79,9 +77,17 @@ class MagicHost(LocalHost):
 
     async def kernel(self, notebook: Notebook | None) -> Kernel:
         path = Path(notebook.path) if notebook is not None and notebook.path else None
-        if path is None or path == self._own or path in self.adopted:
+        if path is None or self.is_live(path):
             return self._live
         return await super().kernel(notebook)
+
+    def is_live(self, path: Path) -> bool:
+        """Whether the notebook at `path` runs in this very kernel."""
+        return path == self._own or path in self.adopted
+
+    async def close(self) -> None:
+        await super().close()
+        await self._live.shutdown()
 
 
 def history_of(shell: Any) -> Callable[[], Sequence[Entered]]:
@@ -92,9 +98,7 @@ def history_of(shell: Any) -> Callable[[], Sequence[Entered]]:
         results = shell.user_ns.get("Out", {})
         found = []
         for number, source in enumerate(sources):
-            if source.strip() and not source.lstrip().startswith(
-                ("%agent", "%%agent", "await get_ipython().jupyter_agent")
-            ):
+            if source.strip() and not source.lstrip().startswith(OWN_CALL):
                 found.append(Entered(number, source, _shown(shell, results[number]) if number in results else ""))
         return found
 
@@ -112,7 +116,8 @@ def proposer(shell: Any) -> Callable[[str, Sequence[str]], None]:
     """Shows a diff in the magic's cell and puts new sources into the next input."""
 
     def propose(diff: str, sources: Sequence[str]) -> None:
-        from jupyter_agent.magic.display import diff_bundle, publisher_of
+        from jupyter_agent.magic.cards import diff_bundle
+        from jupyter_agent.magic.display import publisher_of
 
         publisher_of(shell)(diff_bundle("Proposed; apply it yourself:", diff), {})
         for source in sources[:1]:

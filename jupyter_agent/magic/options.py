@@ -26,6 +26,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--new": ("", "start a new conversation"),
     "--max-turns": ("N", "model replies at most"),
     "--budget": ("USD", "money at most"),
+    "--allow": ("RULE", "settle asks in advance: TOOL or TOOL(GLOB); may be repeated"),
     "--quiet": ("", "show only the answer and the closing line"),
     "--notebook": ("PATH", "work on this notebook, in this kernel"),
 }
@@ -82,7 +83,8 @@ def _options(line: str) -> tuple[dict[str, Any], str]:
                 value, rest = _word(rest)
             if not value:
                 raise UsageError(f"{name} needs a value: {OPTIONS[name][1]}.")
-            options[name[2:].replace("-", "_")] = _value(name, value)
+            key, parsed = name[2:].replace("-", "_"), _value(name, value)
+            options[key] = [*options.get(key, []), parsed] if name == "--allow" else parsed
         rest = rest.lstrip()
     return options, rest
 
