@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jupyter_agent.errors import NotebookRefused
-from jupyter_agent.notebook.cells import moved_ids
+from jupyter_agent.notebook.cells import is_valid_id, moved_ids
 from jupyter_agent.notebook.document import (
     Cell,
     ClearOutputs,
@@ -88,8 +88,11 @@ def make_plan(
     )
 
 
-def new_cell_id(taken: Collection[str], *content: str) -> str:
-    """An id made from content (8 hexadecimal digits): the same recipe on the same notebook gives the same ids."""
+def new_cell_id(taken: Collection[str], *content: str, wanted: str = "") -> str:
+    """`wanted` where that is a valid and free id, so that a next recipe can name the cell; else 8 hexadecimal digits
+    made from the content: the same recipe on the same notebook gives the same ids."""
+    if is_valid_id(wanted) and wanted not in taken:
+        return wanted
     for number in range(1 << 20):
         digest = hashlib.sha256("\0".join((*content, str(number))).encode("utf-8", "surrogatepass")).hexdigest()[:8]
         if digest not in taken:

@@ -272,7 +272,7 @@ def _rewritten(
         if results:
             call = f"{', '.join(each.own(result) for result in results)} = {call}"
         calls.setdefault(each.block.cell.id, []).append((each.block.start, each.block.end, call))
-    new = Cell(new_cell_id(taken_ids(cells), name, definition), 0, "code", definition)
+    new = Cell(new_cell_id(taken_ids(cells), definition, wanted=name), 0, "code", definition)
     place = markdown_before(cells, occurrences[0].block.cell.index)
     after: list[Cell] = []
     for index, cell in enumerate(cells):

@@ -219,7 +219,7 @@ def _moved(
         first = find(cells, graph.cells[0].id).index
         place = markdown_before(cells, first) if first and cells[first - 1].type == "markdown" and first > 1 else first
         anchor = next(i for i, cell in enumerate(after) if cell.id == cells[place].id or cell.index >= place)
-        new = Cell(new_cell_id(taken_ids(cells), *texts), 0, "code", "\n".join(texts))
+        new = Cell(new_cell_id(taken_ids(cells), *texts, wanted="imports"), 0, "code", "\n".join(texts))
         after.insert(anchor, new)
     said = f"{len(moving)} imports move to {'cell ' + home.id if home is not None else 'a new cell at the top'}"
     if gone:

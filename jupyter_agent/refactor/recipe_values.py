@@ -89,7 +89,7 @@ def _collected(cells: Sequence[Cell], names: Sequence[str]) -> Plan:
         if _only_constants(find(cells, cell_id)) and len(lifted[cell_id]) == len(_body(find(cells, cell_id))):
             after = [_tagged(each) if each.id == cell_id else each for each in cells]
             return make_plan(cells, after, notes=[f"cell {cell_id} is tagged {TAG}"])
-    new = Cell(new_cell_id(taken_ids(cells), *texts), 0, "code", "\n".join(texts), {"tags": [TAG]})
+    new = Cell(new_cell_id(taken_ids(cells), *texts, wanted=TAG), 0, "code", "\n".join(texts), {"tags": [TAG]})
     after = []
     place = min(find(cells, cell_id).index for cell_id in lifted)
     for cell in cells:

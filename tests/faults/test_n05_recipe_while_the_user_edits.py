@@ -1,4 +1,4 @@
-"""n5: the user edits the notebook meanwhile. A recipe keeps the user's other cells, and refuses where both changed one."""
+"""n5: the user edits the notebook meanwhile. A recipe keeps their other cells, and refuses where both changed one."""
 
 from __future__ import annotations
 
