@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 from jupyter_agent.errors import KernelError
@@ -206,8 +207,8 @@ class Channels:
         while True:
             try:
                 message = await channel.get_msg(timeout=None)
-            except ValueError:
-                # A message that was not signed with our key, or is not one at all.
+            except (ValueError, Empty):
+                # Not signed with our key, or not a message at all; or `_drain` took it after it was announced.
                 continue
             self._deliver(message, route)
             self._drain(name)
