@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import sys
 import tempfile
 from argparse import Namespace
 from pathlib import Path
@@ -78,14 +79,15 @@ class _Progress:
     """Progress and notes of a single call on standard error, so that standard output is the result alone."""
 
     def __init__(self, *, quiet: bool) -> None:
-        import sys
-
         self._quiet = quiet
-        self._renderer = Renderer(make_console(sys.stderr))
+        self._renderer: Renderer | None = None
 
     def __call__(self, event: Event) -> None:
-        if not self._quiet and isinstance(event, Progress | Note):
-            self._renderer(event)
+        if self._quiet or not isinstance(event, Progress | Note):
+            return
+        if self._renderer is None:
+            self._renderer = Renderer(make_console(sys.stderr))
+        self._renderer(event)
 
 
 def _print(result: ToolResult, *, as_json: bool) -> None:
