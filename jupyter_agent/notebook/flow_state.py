@@ -6,7 +6,7 @@ is known only to the caller (`changed`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -129,8 +129,9 @@ def rerun_plan(
     """The fewest cells whose run, in document order, makes every output true again after `changed` cells changed.
 
     These are the changed cells, all that depend on them, and whatever has to be run again to give these the state
-    they start from: cells never run that they need, and, where a later cell (or the cell itself) has since changed an
-    object in place or bound the name anew, the cells that made the value, and those that touch it afterwards.
+    they start from: cells never run that they need, and, where another cell (or the cell itself) has since changed an
+    object in place or bound the name anew, the cells that made the value. What the kernel holds is told by the
+    execution counts.
     `fresh`: the kernel has no state, so everything above that they need belongs to the plan. A mapping gives the
     reason for each cell where it is another than a changed source.
     """
@@ -180,70 +181,83 @@ def _add_after_unknown(graph: Graph, reasons: dict[str, str]) -> None:
 
 
 def _close(graph: Graph, reasons: dict[str, str], certain: set[str], fresh: bool, certain_only: bool) -> None:
-    """Add the cells that restore the state which the planned ones start from and that they leave behind."""
-    touchers = _touchers(graph, certain_only)
-    pending = list(reasons)
+    """Add the cells that make what the planned ones start from, until running the plan gives each what it needs.
 
-    def add(index: int, reason: str, because: CellFlow) -> None:
-        other = graph.cells[index]
-        if other.id not in reasons:
-            reasons[other.id] = reason
-            pending.append(other.id)
-            if because.id in certain:
-                certain.add(other.id)
-
-    while pending:
-        flow = graph[pending.pop()]
-        for name, sources in flow.needs.items():
-            if certain_only and not _certainly_needs(graph, flow, name):
+    `state` follows, per name, which cells made the value that the kernel holds: first by the execution counts, then as
+    the planned cells run in document order.
+    """
+    touched = [_touched(flow, certain_only) for flow in graph.cells]
+    held = {} if fresh else _held(graph, touched)
+    complete = False
+    while not complete:
+        complete = True
+        state = dict(held)
+        for flow in graph.cells:
+            if flow.id not in reasons:
                 continue
-            if fresh or _lost(graph, flow, name, sources, touchers):
-                for index in sources:
-                    add(index, f"makes {name}, which cell {flow.id} starts from", flow)
-        if fresh:
+            for name, index in _missing(graph, flow, state, touched, certain_only):
+                other = graph.cells[index]
+                if other.id not in reasons:
+                    complete = False
+                    reasons[other.id] = f"makes {name}, which cell {flow.id} starts from"
+                    if flow.id in certain:
+                        certain.add(other.id)
+            for index in _sharers(graph, flow):
+                if graph.cells[index].id not in reasons and not fresh:
+                    complete = False
+                    reasons[graph.cells[index].id] = f"gives the object of cell {flow.id} another name"
+            _touch(state, flow, touched[flow.position])
+
+
+def _touched(flow: CellFlow, certain_only: bool) -> frozenset[str]:
+    return flow.writes | flow.changes | flow.deletes if certain_only else flow.touches
+
+
+def _touch(state: dict[str, tuple[int, ...]], flow: CellFlow, names: frozenset[str]) -> None:
+    for name in names:
+        if name in flow.writes:
+            state[name] = (flow.position,)
+        elif name in flow.deletes:
+            state[name] = ()
+        else:
+            state[name] = (*state.get(name, ()), flow.position)
+
+
+def _held(graph: Graph, touched: list[frozenset[str]]) -> dict[str, tuple[int, ...]]:
+    """Per name the cells that made the value in the kernel, in the order in which they ran."""
+    state: dict[str, tuple[int, ...]] = {}
+    ran = [flow for flow in graph.cells if flow.cell.execution_count is not None]
+    for flow in sorted(ran, key=lambda each: (each.cell.execution_count or 0, each.position)):
+        _touch(state, flow, touched[flow.position])
+    return state
+
+
+def _missing(
+    graph: Graph,
+    flow: CellFlow,
+    state: dict[str, tuple[int, ...]],
+    touched: list[frozenset[str]],
+    certain_only: bool,
+) -> Iterator[tuple[str, int]]:
+    """The cells that make each name which the kernel will not hold as `flow` needs it."""
+    for name, sources in flow.needs.items():
+        if certain_only:
+            if not any(edge.certain for edge in graph.edges_into(flow.id) if edge.name == name):
+                continue
+            sources = tuple(index for index in sources if name in touched[index])
+        if state.get(name, ()) != sources:
+            yield from ((name, index) for index in sources)
+
+
+def _sharers(graph: Graph, flow: CellFlow) -> Iterator[int]:
+    """Run cells below that gave an object which `flow` makes a second name: it would stay with the old object."""
+    for edge in graph.edges_out_of(flow.id):
+        if edge.name not in flow.writes:
             continue
-        for name in flow.touches if not certain_only else flow.writes | flow.changes:
-            for index in _restoring(graph, name, flow.position, touchers):
-                add(index, f"gives {name} its later value back, which cell {flow.id} changes", flow)
-
-
-def _restoring(graph: Graph, name: str, position: int, touchers: dict[str, list[int]]) -> list[int]:
-    """The run cells below `position` that make the final value of `name`: from its last sure binding on."""
-    later = [
-        index
-        for index in touchers.get(name, ())
-        if index > position and graph.cells[index].cell.execution_count is not None
-    ]
-    for place in range(len(later) - 1, -1, -1):
-        if name in graph.cells[later[place]].writes:
-            return later[place:]
-    return later
-
-
-def _certainly_needs(graph: Graph, flow: CellFlow, name: str) -> bool:
-    return any(edge.certain for edge in graph.edges_into(flow.id) if edge.name == name)
-
-
-def _lost(graph: Graph, flow: CellFlow, name: str, sources: tuple[int, ...], touchers: dict[str, list[int]]) -> bool:
-    """Whether the kernel no longer holds `name` as `flow` found it: a source never ran, or it was touched since."""
-    if any(graph.cells[index].cell.execution_count is None for index in sources):
-        return True
-    return any(
-        index >= flow.position and graph.cells[index].cell.execution_count is not None
-        for index in touchers.get(name, ())
-    )
-
-
-def _touchers(graph: Graph, certain_only: bool) -> dict[str, list[int]]:
-    """Cells after which a name has another value or its object another name, by position."""
-    found: dict[str, list[int]] = {}
-    for flow in graph.cells:
-        names = flow.writes | flow.changes | flow.deletes
-        if not certain_only:
-            names = flow.touches.union(*(sources for sources in flow.names.aliases.values()))
-        for name in names:
-            found.setdefault(name, []).append(flow.position)
-    return found
+        other = graph[edge.target]
+        shares = any(sources.get(edge.name) for sources in other.names.aliases.values())
+        if shares and other.cell.execution_count is not None:
+            yield other.position
 
 
 def _binders(graph: Graph) -> dict[str, list[str]]:

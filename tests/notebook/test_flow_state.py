@@ -100,7 +100,18 @@ def test_plan_restores_what_a_changed_cell_had_changed_in_place() -> None:
 
 def test_plan_restores_a_name_that_a_later_cell_bound_anew() -> None:
     graph = analyse(notebook("df = 1", "print(df)", "df = 2", "print(df)"))
-    assert rerun_plan(graph, {"b"}).cells == ("a", "b", "c"), "c gives the kernel back the value that d showed"
+    assert rerun_plan(graph, {"b"}).cells == ("a", "b"), "d showed what c made: that stays true"
+
+
+def test_plan_knows_from_the_counts_what_the_kernel_holds() -> None:
+    graph = analyse(notebook(("df = 1", 5), ("print(df)", 6), ("df = 2", 3), ("print(df)", 4)))
+    assert rerun_plan(graph, {"d"}).cells == ("c", "d"), "a ran after c, so the kernel holds its value"
+
+
+def test_plan_does_not_spread_through_reused_names_of_loops_and_plots() -> None:
+    plot = "fig, ax = subplots()\nfor i in range(3):\n    ax.plot(i)"
+    graph = analyse(notebook("from matplotlib.pyplot import subplots", plot, plot, plot))
+    assert rerun_plan(graph, {"c"}).cells == ("c",)
 
 
 def test_plan_for_a_cell_that_reads_its_own_name() -> None:
