@@ -143,6 +143,10 @@ class ServedKernel:
             silent=silent,
         )
 
+    async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> Execution:
+        client = await self._started()
+        return await client.scratch(code, timeout=timeout, queue_timeout=queue_timeout)
+
     async def start(self) -> ClientKernel:
         """The running kernel, started now if need be."""
         return await self._started()

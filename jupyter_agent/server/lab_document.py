@@ -37,8 +37,7 @@ class LabDocument:
 
     async def cells(self) -> tuple[Cell, ...]:
         """All cells as they are in the page now."""
-        seen = {cell: revision for cell, (revision, _) in self._outputs.items()}
-        return self._take(await self._ask("read", seen=seen))
+        return self._take(await self._ask("read", seen=self._seen()))
 
     async def rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
         """Replace the cells by `make(cells)` in one transaction of the page; repeated when the person was faster."""
@@ -49,12 +48,11 @@ class LabDocument:
             if change is None:
                 return before
             try:
-                await self._ask("change", **change)
+                # The answer is the document right after our change, before the person's next key.
+                return self._take(await self._ask("change", seen=self._seen(), **change))
             except NotebookRefused as refused:
                 if refused.kind != "stale":
                     raise
-                continue
-            return await self.cells()
         raise Stale(f"{self._path} is being changed all the time. Wait for a pause and repeat the step.")
 
     async def set_outputs(
@@ -73,6 +71,10 @@ class LabDocument:
 
     async def _ask(self, action: str, **fields: Any) -> Json:
         return await self._pages.request(self.page, action, self._path, **fields)
+
+    def _seen(self) -> dict[str, int]:
+        """The outputs we have, by revision."""
+        return {cell: revision for cell, (revision, _) in self._outputs.items()}
 
     def _take(self, state: Json) -> tuple[Cell, ...]:
         """The cells of an answer to `read`; outputs that did not change since the last one are not sent again."""

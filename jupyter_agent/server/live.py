@@ -56,6 +56,7 @@ class Live:
         self._clients: list[Send] = []
         self._approvals: dict[str, asyncio.Future[Approval]] = {}
         self._question: Question | None = None
+        self._sending = 0
         self._partial: dict[str, str] = {}
         self._status: Json = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -86,12 +87,17 @@ class Live:
         """Whether something goes on that must not be interrupted by closing."""
         return bool(self._clients) or self.conversation.running or bool(self._tasks)
 
+    @property
+    def _at_work(self) -> bool:
+        # The turn's task exists only after the person's message was published.
+        return self._sending > 0 or self.conversation.running
+
     def status(self) -> Json:
         conversation, events = self.conversation, self.conversation.events
         notebook = conversation.settings.notebook
         return {
             "type": "status",
-            "running": conversation.running and not (events and isinstance(events[-1], Stop)),
+            "running": self._at_work and not (events and isinstance(events[-1], Stop)),
             "mode": conversation.gate.mode,
             "model": self.model_name,
             "title": title_of(events) if events else "",
@@ -150,13 +156,11 @@ class Live:
                 f"The message is too long ({len(text):,} characters). Put it into a file and mention that with @."
             )
         await self.connect()
-        sending = asyncio.ensure_future(
-            self.conversation.send(text, id=str(message["id"]), attachments=attachments)
-        )
-        # The turn's task exists only after the user's event was published: say that it runs.
-        await asyncio.sleep(0)
-        self._tell_status()
-        stop = await sending
+        self._sending += 1
+        try:
+            stop = await self.conversation.send(text, id=str(message["id"]), attachments=attachments)
+        finally:
+            self._sending -= 1
         if stop is not None:
             for sentence in await self.host.settle():
                 self.conversation.publish(Note(level="info", text=sentence))

@@ -97,10 +97,15 @@ class Lab:
         expect(self.panel.locator(".jp-agent-empty")).to_be_visible()
 
     def ask(self, text: str) -> None:
-        """Type a message and send it."""
+        """Type a message, send it, and wait until the server has it."""
         self.field.click()
         self.page.keyboard.insert_text(text)
         self.page.keyboard.press("Enter")
+        self.wait_sent(text)
+
+    def wait_sent(self, text: str) -> None:
+        message = self.panel.locator(".jp-agent-user:not(.jp-mod-pending)").last
+        expect(message.locator(".jp-agent-userText")).to_have_text(text)
 
     def approve(self) -> None:
         self.panel.get_by_role("button", name="Approve", exact=True).first.click()
@@ -109,9 +114,9 @@ class Lab:
         return self.panel.locator(".jp-agent-turn")
 
     def wait_ended(self) -> None:
-        """Wait until the agent is idle."""
+        """Wait until the last turn has ended and what follows it (saving) is done."""
+        expect(self.turns().last).to_have_attribute("data-ended", "true", timeout=60_000)
         expect(self.panel.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
-        expect(self.panel.locator(".jp-mod-pending")).to_have_count(0)
 
     def transcript(self) -> str:
         return self.panel.locator(".jp-agent-transcript").inner_text()

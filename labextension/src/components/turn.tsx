@@ -28,7 +28,12 @@ export const Turn = React.memo(function Turn(props: {
   const { trans } = useServices();
   const waiting = props.working && streaming === null && !waitsForPerson(turn);
   return (
-    <section className="jp-agent-turn" aria-label={trans.__('Turn %1', String(turn.turn))}>
+    <section
+      className="jp-agent-turn"
+      aria-label={trans.__('Turn %1', String(turn.turn))}
+      aria-busy={props.working}
+      data-ended={turn.stop !== null}
+    >
       {turn.items.map((item, index) => (
         <Boundary key={item.key} message={trans.__('This part could not be drawn.')}>
           <Part item={item} first={index === 0} {...props} />

@@ -146,7 +146,8 @@ export class DocumentBridge {
       case 'change':
         this.changing = true;
         try {
-          return change(panel, request as unknown as IChangeRequest);
+          change(panel, request as unknown as IChangeRequest);
+          return read(panel, (request as unknown as { seen: Record<string, number> }).seen);
         } finally {
           this.changing = false;
         }
