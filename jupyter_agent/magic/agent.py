@@ -103,7 +103,7 @@ class Agent:
             else:
                 work.cancel()
 
-        with stops_on_interrupt(stop):
+        with stops_on_interrupt(self._no_more_effects, stop):
             while not work.done():
                 try:
                     await asyncio.wait({work}, timeout=TICK)
@@ -125,7 +125,7 @@ class Agent:
         if not request.text.strip():
             self.say("Ready. Ask with %agent or %%agent.")
             return None
-        asker = PromptAsker(self._stopped_at_question) if can_ask(self.shell) else None
+        asker = PromptAsker(self._no_more_effects) if can_ask(self.shell) else None
         conversation.asker = conversation.gate.asker = asker.approve if asker else None
         conversation.question = asker.question if asker else None
         quiet = bool(request.options.get("quiet", self.config.quiet))
@@ -141,8 +141,8 @@ class Agent:
             self.shell.user_ns["_agent"] = result_of(conversation, stop)
         return stop
 
-    def _stopped_at_question(self) -> None:
-        if self.conversation is not None:
+    def _no_more_effects(self) -> None:
+        if self.conversation is not None and self.conversation.running:
             self.conversation.no_more_effects()
 
     def _news(self) -> list[Json]:

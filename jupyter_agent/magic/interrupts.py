@@ -11,8 +11,9 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def stops_on_interrupt(stop: Callable[[], object]) -> Iterator[None]:
-    """While open, SIGINT calls `stop` on the running loop and wakes it: asleep it would see the signal late.
+def stops_on_interrupt(at_once: Callable[[], object], stop: Callable[[], object]) -> Iterator[None]:
+    """While open, SIGINT calls `at_once` between two instructions of whatever runs, which may only set a flag, and then
+    `stop` on the running loop, which it wakes: asleep it would see the signal late.
 
     ipykernel's own handler would cancel the cell's coroutine, and in a terminal the signal would leave the loop with
     the turn still on it. Elsewhere than on the main thread (a subshell) nothing is changed.
@@ -23,6 +24,7 @@ def stops_on_interrupt(stop: Callable[[], object]) -> Iterator[None]:
     loop = asyncio.get_running_loop()
 
     def handle(number: int, frame: Any) -> None:
+        at_once()
         loop.call_soon_threadsafe(stop)
 
     before = signal.signal(signal.SIGINT, handle)

@@ -15,6 +15,7 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
 from jupyter_agent.testing.kernels import SLACK
+from jupyter_agent.testing.scripted import ScriptedServer
 
 Json = dict[str, Any]
 Message = dict[str, Any]
@@ -188,6 +189,19 @@ class Front:
 
 INTERRUPT = "\x03"
 """As an answer: the interrupt button instead."""
+
+
+@contextlib.contextmanager
+def model(kernel: Front, script: Sequence[Json]) -> Iterator[ScriptedServer]:
+    """The magic's model is played by `script` until the block ends; a request that does not fit fails the test."""
+    with ScriptedServer([*script]) as server:
+        use_model(kernel, server)
+        yield server
+
+
+def use_model(kernel: Front, server: ScriptedServer) -> None:
+    ran = kernel.run(f"%config JupyterAgent.base_url = {server.url!r}\n%config JupyterAgent.model = 'scripted-1'")
+    assert ran.status == "ok", ran.text
 
 
 @contextlib.contextmanager
