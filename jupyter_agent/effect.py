@@ -10,6 +10,7 @@ import asyncio
 import difflib
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
@@ -128,7 +129,8 @@ def unified_diff(before: str, after: str, name: str, *, context: int = 3) -> str
     if before == after:
         return ""
     lines: list[str] = []
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    # Only \n ends a line here: form feeds and the like are inside one.
+    old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
     for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=context):
         lines.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
     return "".join(lines)

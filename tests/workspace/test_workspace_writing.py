@@ -176,3 +176,8 @@ def test_a_one_line_change_in_a_huge_file_is_described_at_once() -> None:
     diff = diff_lines(before, after, "x")
     assert diff.splitlines()[2] == "@@ -5,7 +5,7 @@"
     assert len(diff.splitlines()) == 11
+
+
+def test_only_newlines_end_a_line_of_a_diff() -> None:
+    diff = diff_lines("a\x0cb\rc\u2028d\n", "a\x0cb\rc\u2028e\n", "x")
+    assert diff == "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\x0cb\rc\u2028d\n+a\x0cb\rc\u2028e\n"
