@@ -17,11 +17,11 @@ from typing import Any
 from jupyter_agent.errors import KernelError
 from jupyter_agent.kernel import inspection
 from jupyter_agent.kernel.channels import Channels, Message
-from jupyter_agent.kernel.execution import INTERRUPT_WAIT, LiveExecution, error_status
+from jupyter_agent.kernel.execution import INTERRUPT_WAIT, LiveExecution, verdict_on
 from jupyter_agent.kernel.launch import Link, connect_to, start_own
 from jupyter_agent.kernel.others import Others
-from jupyter_agent.kernel.outputs import error_of
 from jupyter_agent.kernel.protocol import Busy, KernelState, KernelStatus, OnOutput, Status, Variable
+from jupyter_agent.kernel.scratch import ScratchRequest, request
 
 POLL_INTERVAL = 0.5
 """Seconds between looks at the kernel's process: its death is noticed within two of them (fault f35)."""
@@ -112,6 +112,7 @@ class ClientKernel:
         queue_timeout: float = 60.0,
         store_history: bool = True,
         silent: bool = False,
+        scratch: ScratchRequest | None = None,
     ) -> LiveExecution:
         self._check_alive()
         if self._others.probe_needed:
@@ -127,10 +128,15 @@ class ClientKernel:
             busy=self._busy,
             withdraw=self._withdraw,
             stop=self._stop,
+            scratch=scratch,
         )
         self._queue.append(execution)
         self._advance()
         return execution
+
+    async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> LiveExecution:
+        made = request(self.language, code, timeout)
+        return await self.run(code, queue_timeout=queue_timeout, silent=True, scratch=made)
 
     async def variables(self, names: Sequence[str] | None = None, *, detail: bool = False) -> list[Variable]:
         self._check_alive()
@@ -225,7 +231,8 @@ class ClientKernel:
             self._recent.append((self._current.message_id, execution))
 
     def _send(self, execution: LiveExecution) -> str:
-        content = {
+        content = {} if execution.scratch is None else execution.scratch.content()
+        content = content or {
             "code": execution.code,
             "silent": execution.silent,
             "store_history": execution.store_history,
@@ -324,8 +331,9 @@ class ClientKernel:
             return
         execution, reply = sent.execution, sent.reply or {}
         self._current = None
-        status, error = _outcome(reply, execution)
-        if status == "aborted" and not execution.interrupted and not sent.echoed and execution.resends < RESENDS:
+        verdict = verdict_on(reply, execution)
+        swept = verdict.status == "aborted" and reply.get("status") != "ok"
+        if swept and not execution.interrupted and not sent.echoed and execution.resends < RESENDS:
             # Swept away by somebody else's failing cell: our code has not run.
             execution.requeue()
             self._queue.appendleft(execution)
@@ -333,7 +341,8 @@ class ClientKernel:
             if isinstance(reply.get("execution_count"), int) and execution.execution_count is None:
                 execution.execution_count = reply["execution_count"]
             self._names = inspection.names_in(reply) or self._names
-            execution.finish(status, error=error)
+            execution.execution_count = verdict.count or execution.execution_count
+            execution.finish(verdict.status, error=verdict.error, advice=verdict.advice)
         self._advance()
 
     def _on_restarted(self) -> None:
@@ -410,17 +419,6 @@ class _Sent:
         """Only one of reply and idle came, and nothing else (a backlog of output) has come for a while."""
         first = self.reply_at if self.idle_at is None else self.idle_at if self.reply_at is None else None
         return first is not None and time.monotonic() - max(first, last_iopub) > REPLY_GRACE
-
-
-def _outcome(reply: dict[str, Any], execution: LiveExecution) -> tuple[Status, tuple[str, str, list[str]] | None]:
-    status = reply.get("status", "error" if execution.outputs.error else "ok")
-    if status == "ok":
-        return "ok", None
-    if status == "error":
-        error = error_of(reply) if reply.get("ename") or reply.get("evalue") else execution.outputs.error
-        return ("interrupted" if execution.interrupted else error_status(error)), error
-    # bash_kernel says `abort` where the protocol says `aborted`.
-    return ("interrupted" if execution.interrupted else "aborted"), None
 
 
 def _what(cell: str | None, code: str) -> str:

@@ -9,13 +9,17 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jupyter_agent.errors import KernelError
-from jupyter_agent.kernel.outputs import Outputs
+from jupyter_agent.kernel.outputs import Outputs, error_of
 from jupyter_agent.kernel.protocol import Busy, OnOutput, Snapshot, Status
+
+if TYPE_CHECKING:
+    from jupyter_agent.kernel.scratch import ScratchRequest
 
 SINK_INTERVAL = 0.1
 """Seconds between two calls of the sink while outputs arrive."""
@@ -34,10 +38,24 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
+Error = tuple[str, str, list[str]]
+"""Name, message and traceback lines."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How an execution ended. `count`: the number its tracebacks call it by, where that is not the execution count."""
+
+    status: Status
+    error: Error | None = None
+    advice: str = ""
+    count: int | None = None
+
+
 class LiveExecution:
     """One execution of ours. The last arguments are what its backend provides: what keeps the kernel busy meanwhile, a
-    way to withdraw a request that was not sent (true when nothing will run), the interrupt, and a deadline of its own
-    for a backend whose code blocks the loop."""
+    way to withdraw a request that was not sent (true when nothing will run), the interrupt, a deadline of its own
+    for a backend whose code blocks the loop, and the request where the code runs in a copy of the kernel."""
 
     def __init__(
         self,
@@ -53,9 +71,11 @@ class LiveExecution:
         withdraw: Callable[[LiveExecution], bool],
         stop: Callable[[LiveExecution], Awaitable[None]],
         limit: Callable[[LiveExecution, float], None] | None = None,
+        scratch: ScratchRequest | None = None,
     ) -> None:
         self.code = code
         self.cell = cell
+        self.scratch = scratch
         self.silent, self.store_history = silent, store_history and not silent
         self.resends = 0
         self.outputs = Outputs(spill)
@@ -242,6 +262,20 @@ class LiveExecution:
         self._changed.clear()
         with contextlib.suppress(Exception):
             await self._on_output(self.snapshot)
+
+
+def verdict_on(reply: Mapping[str, Any], execution: LiveExecution) -> Verdict:
+    """The verdict from the content of a kernel's reply, `{}` where that was lost."""
+    if execution.scratch is not None:
+        return execution.scratch.verdict(reply, execution.outputs.error)
+    status = reply.get("status", "error" if execution.outputs.error else "ok")
+    if status == "ok":
+        return Verdict("ok")
+    if status == "error":
+        error = error_of(reply) if reply.get("ename") or reply.get("evalue") else execution.outputs.error
+        return Verdict("interrupted" if execution.interrupted else error_status(error), error)
+    # bash_kernel says `abort` where the protocol says `aborted`.
+    return Verdict("interrupted" if execution.interrupted else "aborted")
 
 
 def error_status(error: tuple[str, str, list[str]] | None) -> Status:

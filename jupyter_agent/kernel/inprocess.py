@@ -21,6 +21,7 @@ from jupyter_agent.kernel.capture import captured, inside
 from jupyter_agent.kernel.describe import describe
 from jupyter_agent.kernel.execution import LiveExecution, error_status
 from jupyter_agent.kernel.protocol import Busy, KernelState, OnOutput, Variable
+from jupyter_agent.kernel.scratch import request, scratch_here
 
 TICK = 0.1
 """Seconds between wake-ups of the loop: asleep it does not see an interrupt (14 s of a 15 s sleep were measured)."""
@@ -97,6 +98,26 @@ class InProcessKernel:
             stop=self._stop,
             limit=self._limit,
         )
+        return self._enqueue(execution)
+
+    async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> LiveExecution:
+        return self._enqueue(
+            LiveExecution(
+                code,
+                cell=None,
+                on_output=None,
+                queue_timeout=queue_timeout,
+                store_history=False,
+                silent=True,
+                spill=self._spill,
+                busy=self._busy,
+                withdraw=self._withdraw,
+                stop=self._stop,
+                scratch=request(self.language, code, timeout),
+            )
+        )
+
+    def _enqueue(self, execution: LiveExecution) -> LiveExecution:
         self._queue.append(execution)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.get_running_loop().create_task(self._work())
@@ -148,7 +169,9 @@ class InProcessKernel:
 
     async def _stop(self, execution: LiveExecution) -> None:
         """Only code that awaits lets us get here: its await ends with CancelledError."""
-        if execution is self._current and self._user is not None:
+        if execution is self._current and execution.scratch is not None:
+            execution.interrupted = True
+        elif execution is self._current and self._user is not None:
             execution.interrupted = True
             self._user.cancel()
 
@@ -162,12 +185,31 @@ class InProcessKernel:
             execution = self._queue.pop(0)
             self._current = execution
             try:
-                await self._execute(execution)
+                await (self._execute(execution) if execution.scratch is None else self._execute_copy(execution))
             finally:
                 self._current, self._user = None, None
                 self._ended = [*self._ended[-50:], execution]
             # Code without awaits never gave way: let waits and sinks see the end before the next one begins.
             await asyncio.sleep(0)
+
+    async def _execute_copy(self, execution: LiveExecution) -> None:
+        assert execution.scratch is not None
+        execution.begin()
+        outputs, seconds = execution.outputs, execution.scratch.seconds
+        try:
+            verdict = await scratch_here(
+                self._shell,
+                execution.code,
+                seconds,
+                feed=execution.feed,
+                stopped=lambda: execution.interrupted,
+                shown=lambda: outputs.error,
+            )
+        except BaseException:
+            execution.finish("interrupted")
+            raise
+        execution.execution_count = verdict.count
+        execution.finish(verdict.status, error=verdict.error, advice=verdict.advice)
 
     async def _execute(self, execution: LiveExecution) -> None:
         shell = self._shell

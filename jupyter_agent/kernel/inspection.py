@@ -45,7 +45,7 @@ class Request:
 def request(language: str, names: Sequence[str] | None, *, detail: bool) -> Request:
     """Raises KernelError("unsupported") for a language that has no snippet here."""
     if language == "python":
-        return Request(language, _quiet(), {"variables": _python(names, detail)})
+        return Request(language, quiet(), {"variables": _python(names, detail)})
     if language == "r":
         chosen = "ls(envir = globalenv())" if names is None else f"c({', '.join(json.dumps(name) for name in names)})"
         return Request(language, R % chosen, {})
@@ -96,11 +96,18 @@ def _python(names: Sequence[str] | None, detail: bool) -> str:
     )
 
 
-def _quiet() -> str:
+def quiet() -> str:
+    """Code of a silent request that keeps `post_execute` callbacks from running after it (`describe.quiet_once`)."""
     source = describe_source()
     start = source.index("def quiet_once")
     text = "from typing import Any\n" + source[start:] + "\nquiet_once(shell)\n"
     return f"__import__('builtins').exec({text!r}, {{'shell': get_ipython()}})"
+
+
+def json_expression(content: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """The object that a user expression gave as JSON text; None where it failed."""
+    text = _expression(content, name)
+    return json.loads(text) if text is not None else None
 
 
 def _expression(content: Mapping[str, Any], name: str) -> str | None:

@@ -69,6 +69,10 @@ class LazyKernel:
             silent=silent,
         )
 
+    async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> Execution:
+        kernel = await self.start()
+        return await kernel.scratch(code, timeout=timeout, queue_timeout=queue_timeout)
+
     async def variables(self, names: Sequence[str] | None = None, *, detail: bool = False) -> list[Variable]:
         return await self._running().variables(names, detail=detail)
 

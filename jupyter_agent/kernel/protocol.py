@@ -140,6 +140,13 @@ class Kernel(Protocol):
         """
         ...
 
+    async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> Execution:
+        """As `run`, in a copy of the kernel's process that is thrown away: variables, random state and the offsets of
+        open files stay as they are. The copy is ended after `timeout` seconds. An execution that ends `aborted` was
+        refused, with the reason in its `advice`. Raises KernelError("unsupported") where the kernel is not Python's.
+        """
+        ...
+
     async def variables(self, names: Sequence[str] | None = None, *, detail: bool = False) -> list[Variable]:
         """Describe variables with stdlib-only text in the kernel; works while a cell runs where subshells exist."""
         ...

@@ -22,6 +22,8 @@ from jupyter_agent.tools.run_report import code_result, runs_result
 
 PAGE = RESULT_LIMIT
 MOST_VARIABLES = 150
+COPY_ENDS = 15.0
+"""Seconds beyond its timeout in which a scratch copy is certainly ended by the kernel that made it."""
 
 
 @tool(always=True)
@@ -88,22 +90,17 @@ async def run_code(ctx: ToolContext, code: str, scratch: bool = False, timeout: 
     if not code.strip():
         raise BadArguments("run_code needs code.")
     check_timeout(timeout)
-    if scratch:
-        raise KernelError(
-            "Scratch execution is not available for this kernel yet. Run it with scratch=false under names of its own, "
-            "and delete these afterwards.",
-            kind="unsupported",
-        )
     notebook = await _notebook_or_none(ctx)
     kernel = await ctx.kernel(notebook)
     state = await kernel.state()
-    title = f"Start a {state.name} kernel and run code" if state.status == "none" else "Run code in the kernel"
+    where = "a throw-away copy of the kernel" if scratch else "the kernel"
+    title = f"Start a {state.name} kernel and run code" if state.status == "none" else f"Run code in {where}"
 
     async def apply() -> tuple[Snapshot, bool]:
         # With store_history=False IPython would put a result into the person's Out[n] of the cell that ran last.
-        execution = await kernel.run(code)
+        execution = await (kernel.scratch(code, timeout=timeout) if scratch else kernel.run(code))
         ctx.executions[_key(notebook)] = execution
-        snapshot = await execution.wait(timeout)
+        snapshot = await execution.wait(timeout + COPY_ENDS if scratch else timeout)
         if not execution.done:
             follow(ctx, execution, "The code", None)
         return snapshot, not execution.done
@@ -114,11 +111,13 @@ async def run_code(ctx: ToolContext, code: str, scratch: bool = False, timeout: 
         title,
         code,
         apply,
-        payload=code,
+        payload=f"scratch\n{code}" if scratch else code,
         details={"where": "kernel", "language": kernel.language},
     )
     await ctx.allow(effect)
     snapshot, running = await effect.commit()
+    if scratch and snapshot.status == "aborted":
+        raise KernelError(snapshot.advice, kind="unsupported")
     present = await notebook.cells() if notebook is not None else ()
     return code_result(ctx, code, snapshot, running, present)
 
