@@ -47,10 +47,6 @@ async def test_files_made_changed_and_kept_by_others(tmp_path: Path) -> None:
         assert "run_bash" in " ".join(report.not_covered)
         left = sorted(path.name for path in tmp_path.iterdir() if path.is_file())
         assert left == ["old.txt", "side.txt", "theirs.txt"]
-            "old.txt",
-            "side.txt",
-            "theirs.txt",
-        ]
         assert (tmp_path / "old.txt").read_text() == "old\n"
         again = await undo_turn(made)
         assert sorted(again.restored) == ["made.txt", "old.txt"]
