@@ -45,6 +45,10 @@ class CallContext:
         return self._conversation.secrets
 
     @property
+    def trusted(self) -> bool:
+        return self._conversation.settings.trusted
+
+    @property
     def todo(self) -> list[Json]:
         return self._conversation.todo
 

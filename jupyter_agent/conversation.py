@@ -47,8 +47,9 @@ class Settings:
     """What a conversation is opened with.
 
     `root` and `notebook` are absolute real paths. `rules` come from the user's settings, `answers` are asks settled in
-    advance (`--allow`). `instructions` are (file name, text) of trusted rules files. Without `ledger` edits need no
-    prior read (a single tool call). `verify`: check changes at the end of a turn. `withhold`: kept from the model.
+    advance (`--allow`). `instructions` are (file name, text) of trusted rules files; `trusted`: the person trusts what
+    the folder configures. Without `ledger` edits need no prior read (a single tool call). `verify`: check changes at
+    the end of a turn. `withhold`: what is kept from the model.
     """
 
     root: Path
@@ -60,6 +61,7 @@ class Settings:
     verify: bool = True
     ledger: bool = True
     withhold: Withhold = NOTHING_WITHHELD
+    trusted: bool = False
 
 
 @dataclass

@@ -83,6 +83,11 @@ class ToolContext(Protocol):
     def secrets(self) -> Secrets: ...
 
     @property
+    def trusted(self) -> bool:
+        """Whether the person trusts what the folder configures (git's hooks and pagers, rules files)."""
+        ...
+
+    @property
     def todo(self) -> list[Json]:
         """The task list as `todo` last left it: items {text, status}."""
         ...

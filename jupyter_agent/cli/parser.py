@@ -57,7 +57,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.add_argument("--yes", action="store_true", help="use a found local model server without asking")
     run.add_argument("--no-outputs", action="store_true", help="keep the outputs of cells from the model")
     run.add_argument("--no-variables", action="store_true", help="keep the kernel's variables from the model")
-    run.add_argument("--trust", action="store_true", help="follow this folder's AGENTS.md and CLAUDE.md from now on")
+    run.add_argument("--trust", action="store_true", help="trust this folder's rules files and git configuration")
 
 
 def _add_tool(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -46,7 +46,8 @@ async def _run(arguments: Namespace) -> int:
     asker = TerminalAsker(console) if interactive else None
     rules, skipped = await trusted_rules(place, asker, trust=arguments.trust)
     withhold = Withhold(arguments.no_outputs, arguments.no_variables)
-    settings = replace(settings_of(arguments, place), instructions=rules, withhold=withhold)
+    trusted = arguments.trust or bool(rules)
+    settings = replace(settings_of(arguments, place), instructions=rules, withhold=withhold, trusted=trusted)
 
     async def agree(question: str) -> bool:
         return arguments.yes or (asker is not None and await asker.yes(question))

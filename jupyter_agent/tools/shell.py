@@ -60,11 +60,12 @@ def _analysed(ctx: ToolContext, command: str) -> dict[str, Any]:
     parsed = parse_command(command)
     inside = _inside(ctx)
     private = (ctx.workspace.root / ".agentignore").exists()
+    changed = bool(ctx.shell.to_json()["environ"])
     details: dict[str, Any] = {
         "where": "shell",
         "cwd": ctx.shell.cwd,
-        # Whether the folder is trusted is not known here, so git's configuration in it is not (fault f64).
-        "read_only": is_read_only(parsed, inside=inside, trusted=False, private=private),
+        # After `export PATH=…`, or of a function, a known name may be another program.
+        "read_only": not changed and is_read_only(parsed, inside=inside, trusted=ctx.trusted, private=private),
     }
     if parsed.plain:
         details["argv"] = [[word.text for word in one] for one in parsed.commands]

@@ -159,3 +159,12 @@ async def test_ignored_files_are_not_read_unasked(tmp_path: Path) -> None:
         (tmp_path / "root" / "a.secret").write_text("x")
         for command in ("cat a.secret", "cat *.secret", "cat *"):
             assert (await bash(made, command)).is_error, command
+
+
+async def test_a_changed_environment_makes_known_commands_ask(tmp_path: Path) -> None:
+    """After an approved `export PATH=…` a known name may be another program."""
+    async with conversation_on(tmp_path, all_tools(), folder=tmp_path.parent / "c", mode="review") as conversation:
+        assert not (await call(conversation, "run_bash", command="ls")).is_error
+        await conversation.shell.run("export PATH=.:$PATH", 10)
+        refused = await call(conversation, "run_bash", command="ls")
+        assert refused.details["refused"]["kind"] == "denied"
