@@ -32,7 +32,7 @@ def become_copy(
     """Everything that the copy does, right after the fork. Never returns: it leaves without anybody's clean-up.
 
     `random` is the state of Python's generator, which every fork starts anew otherwise. `writers` are the pipes for
-    messages, descriptor 1 and descriptor 2; `parent` is the process; `memory` bytes may be allocated beyond what it has.
+    messages, descriptor 1 and descriptor 2; `parent` is the process, beyond whose memory `memory` bytes are allowed.
     The process ends its copy after `seconds`; should it miss that, a timer does.
     """
     status, reason = "dead", ""
@@ -341,9 +341,10 @@ def _run(shell: Any, code: str) -> str:
     import asyncio
 
     _leave_loop(asyncio)
-    # The lists of the history are the copy's own; its database is written by a thread that is not here.
-    shell.history_manager.db_input_cache_lock = threading.Lock()
-    shell.history_manager.db_output_cache_lock = threading.Lock()
+    # The lists of the history are the copy's own; into its database the copy writes nothing.
+    history = shell.history_manager
+    history.db_input_cache_lock, history.db_output_cache_lock = threading.Lock(), threading.Lock()
+    history.using_thread = False
     transformed, failed = code, None
     try:
         transformed = shell.transform_cell(code)

@@ -197,14 +197,15 @@ class InProcessKernel:
         execution.begin()
         outputs, seconds = execution.outputs, execution.scratch.seconds
         try:
-            verdict = await scratch_here(
-                self._shell,
-                execution.code,
-                seconds,
-                feed=execution.feed,
-                stopped=lambda: execution.interrupted,
-                shown=lambda: outputs.error,
-            )
+            with self._interruptible(execution):
+                verdict = await scratch_here(
+                    self._shell,
+                    execution.code,
+                    seconds,
+                    feed=execution.feed,
+                    stopped=lambda: execution.interrupted,
+                    shown=lambda: outputs.error,
+                )
         except BaseException:
             execution.finish("interrupted")
             raise
