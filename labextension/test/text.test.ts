@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { countDiff, isDiff, parseDiff } from '../src/view/diff';
 import { clip, compactNumber, duration, money } from '../src/view/format';
-import { escapeHtml, splitBlocks } from '../src/view/markdown';
+import { escapeHtml, isHarmlessDiagram, prepareMarkdown, splitBlocks } from '../src/view/markdown';
 import { rank, triggerAt } from '../src/view/mentions';
 
 test('raw HTML becomes text, code does not change', () => {
@@ -12,6 +12,16 @@ test('raw HTML becomes text, code does not change', () => {
   assert.equal(escapeHtml('<https://a.example> <javascript:x>'), '<https://a.example> &lt;javascript:x>');
   assert.equal(escapeHtml('` <img src=x>\n\n`'), '` &lt;img src=x>\n\n`');
   assert.equal(escapeHtml('<!-- c -->'), '&lt;!-- c -->');
+});
+
+test('a diagram that could load something is shown as text (f76)', () => {
+  const harmless = '```mermaid\ngraph TD\nA[Load] -->|ok| B[(Store)]\n```';
+  assert.equal(prepareMarkdown(harmless), harmless);
+  for (const label of ['<img src=x>', '#lt;img', '&lt;', '@{ img: "x" }', '%%{init: {}}%%', 'click A href "x"']) {
+    assert.ok(!isHarmlessDiagram(label), label);
+    assert.ok(prepareMarkdown('a\n```mermaid\n' + label + '\n```\nb').startsWith('a\n```text\n'), label);
+    assert.ok(prepareMarkdown('~~~ Mermaid x\n' + label).startsWith('~~~ text\n'), label);
+  }
 });
 
 test('a growing reply is cut at blank lines, never inside a fence or a list', () => {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import expect
@@ -89,8 +90,12 @@ class Lab:
         return self.panel.get_by_role("combobox", name="Message to the agent")
 
     def show_panel(self) -> None:
-        self.command("jupyter-agent:focus")
-        expect(self.field).to_be_focused()
+        # JupyterLab itself focuses something when it has started, a moment after it says so.
+        for timeout in (1_000, 3_000, TIMEOUT):
+            self.command("jupyter-agent:focus")
+            with contextlib.suppress(AssertionError if timeout < TIMEOUT else ()):
+                expect(self.field).to_be_focused(timeout=timeout)
+                return
 
     def new_conversation(self) -> None:
         self.command("jupyter-agent:new-conversation")

@@ -29,6 +29,7 @@ export function Composer(props: {
   const { trans, options } = useServices();
   const { draft, field } = props;
   const [problem, setProblem] = React.useState('');
+  const cursor = React.useRef<number | null>(null);
   const popup = usePopup(draft.text, field, choose);
   useAutoHeight(field, draft.text);
 
@@ -42,13 +43,18 @@ export function Composer(props: {
     const isFolder = chosen.kind === 'folder';
     const text = draft.text.slice(0, trigger.start) + (isFolder ? inserted.trimEnd() : inserted) + draft.text.slice(trigger.end);
     const attachments = reference.attachment && !isFolder ? [...draft.attachments, reference.attachment()] : draft.attachments;
+    cursor.current = trigger.start + inserted.length - (isFolder ? 1 : 0);
     change({ text, attachments });
-    const cursor = trigger.start + inserted.length - (isFolder ? 1 : 0);
-    requestAnimationFrame(() => {
-      field.current?.setSelectionRange(cursor, cursor);
-      popup.update();
-    });
   }
+
+  // Before the next key can come, or it would land in the wrong place.
+  React.useLayoutEffect(() => {
+    if (cursor.current !== null) {
+      field.current?.setSelectionRange(cursor.current, cursor.current);
+      cursor.current = null;
+      popup.update();
+    }
+  }, [draft.text]);
 
   async function addFiles(files: readonly File[]): Promise<void> {
     const { images, problem: because } = await readImages(files, trans);

@@ -1,7 +1,7 @@
 /** A model's markdown, drawn by JupyterLab's renderer, block by block, a growing last block at most ten times a second. */
 
 import * as React from 'react';
-import { escapeHtml, splitBlocks } from '../view/markdown';
+import { prepareMarkdown, splitBlocks } from '../view/markdown';
 import { decorate, onHeldImage, onPathLink } from './markdownDom';
 import { IServices, useServices } from './services';
 
@@ -82,7 +82,7 @@ async function draw(source: string, host: HTMLElement | null, services: IService
     return;
   }
   const renderer = services.rendermime.createRenderer('text/markdown');
-  const model = services.rendermime.createModel({ data: { 'text/markdown': escapeHtml(source) } });
+  const model = services.rendermime.createModel({ data: { 'text/markdown': prepareMarkdown(source) } });
   try {
     await renderer.renderModel(model);
     decorate(renderer.node, services);
