@@ -12,6 +12,7 @@ import gc
 import io
 import json
 import os
+import re
 import resource
 import signal
 import stat
@@ -22,6 +23,8 @@ from typing import Any
 
 COPIED = 256 * 2**20
 """Bytes of one shared mapping without a file that are copied; beyond it the code is not run."""
+_SHARED = re.compile(r"^\S+ rw-s.*$", re.MULTILINE)
+_POOLS = re.compile(r"/\S.*/[^/\n]*(?:gomp|iomp|libomp|openblas|mkl_rt|blis)[^/\n]*\.so[^/\n]*$", re.MULTILINE)
 LATE = 5
 """Seconds after which a copy that outlives its time ends itself."""
 
@@ -64,10 +67,10 @@ def become_copy(
         os._exit(0)
 
 
-def _mappings() -> list[list[str]]:
-    """The lines of /proc/self/maps: span, permissions, offset, device, inode, and the path where there is one."""
+def _mappings() -> str:
+    """/proc/self/maps: a line a mapping, with span, permissions, offset, device, inode, and its path if it has one."""
     with open("/proc/self/maps") as file:
-        return [line.rstrip("\n").split(None, 5) for line in file]
+        return file.read()
 
 
 class _Out:
@@ -131,7 +134,7 @@ class _Stream(io.TextIOBase):
         self._out.flush()
 
 
-def _set_apart(parent: int, writers: list[int], seconds: float, memory: int, mappings: list[list[str]]) -> str:
+def _set_apart(parent: int, writers: list[int], seconds: float, memory: int, mappings: str) -> str:
     """Cut the copy off from the process. A sentence where that is not possible."""
     libc = ctypes.CDLL(None, use_errno=True)
     os.setpgid(0, 0)
@@ -204,14 +207,13 @@ def _reopen(number: int, null: int) -> None:
     os.close(fresh)
 
 
-def _own_mappings(libc: Any, mappings: list[list[str]]) -> str:
+def _own_mappings(libc: Any, mappings: str) -> str:
     """Memory shared for writing (np.memmap, shared_memory) becomes private. A sentence where it is too large."""
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
     private, fixed, anonymous, read_write = 2, 16, 32, 3
-    for span, permissions, offset, _, inode, *rest in mappings:
-        if not permissions.startswith("rw-s"):
-            continue
+    for line in _SHARED.findall(mappings):
+        span, _, offset, _, inode, *rest = line.split(None, 5)
         start, end = (int(part, 16) for part in span.split("-"))
         path = rest[0] if rest else ""
         handle = _same_file(path, int(inode))
@@ -240,12 +242,9 @@ def _same_file(path: str, inode: int) -> int:
     return handle
 
 
-def _one_thread(mappings: list[list[str]]) -> None:
+def _one_thread(mappings: str) -> None:
     """Pools of OpenMP and of BLAS have lost their threads: from now on they use the one that there is."""
-    for path in {line[5] for line in mappings if len(line) > 5 and ".so" in line[5]}:
-        name = os.path.basename(path)
-        if not any(part in name for part in ("gomp", "iomp", "libomp", "openblas", "mkl_rt", "blis")):
-            continue
+    for path in set(_POOLS.findall(mappings)):
         with contextlib.suppress(OSError):
             library = ctypes.CDLL(path)
             for prefix in ("omp_set", "openblas_set", "scipy_openblas_set", "MKL_Set", "bli_thread_set"):
