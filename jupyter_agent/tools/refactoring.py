@@ -58,7 +58,7 @@ async def verify_notebook(
         progress = _progress(ctx)
         return await verify(cells, metadata, path=on_disk, original=original, timeout=timeout, on_cell=progress)
 
-    report = await _granted(ctx, _execution(notebook, "Verify", cells, metadata, run))
+    report = await _granted(ctx, _execution(notebook, "Verify:", cells, metadata, run))
     text = "\n".join([report.summary, *_findings(report)])
     details = {"path": notebook.path, "status": report.status, "report": report.to_json()}
     return _clipped(ctx, text, "verification", is_error=report.status == "failed", **details)
@@ -93,7 +93,7 @@ async def refactor_notebook(
             progress = _progress(ctx)
             return await prove(cells, metadata, plan, path=on_disk, timeout=timeout, on_cell=progress)
 
-        effect = _execution(notebook, "Prove the refactoring: before and after,", plan.after, metadata, run)
+        effect = _execution(notebook, "Prove the refactoring:", plan.after, metadata, run)
         outcome = proven(outcome, await _granted(ctx, effect))
     if outcome.status not in ("proven", "unverified"):
         said = "outputs would change" if outcome.status == "failed" else "it could not be proved that outputs stay"
