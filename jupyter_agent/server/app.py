@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_server.extension.application import ExtensionApp
+from tornado.ioloop import IOLoop
 
 from jupyter_agent import __version__
 from jupyter_agent.server.threads import AgentLoop, ServerLoop
@@ -30,10 +32,21 @@ class JupyterAgentApp(ExtensionApp):  # type: ignore[misc]
 
     def initialize_settings(self) -> None:
         self.agent = AgentLoop()
+        self.secret = secrets.token_urlsafe(32)
+        # Only then the port is known for sure.
+        IOLoop.current().add_callback(self._leave_address)
+
+    def _leave_address(self) -> None:
+        """Kernels started from now on find the way to their own notebook."""
+        from jupyter_agent.server.bridge import leave_address
+
+        app: Any = self.serverapp
+        if not app.sock:
+            leave_address(app.local_url, self.secret)
 
     def initialize_handlers(self) -> None:
         # Imported here, so that an import of this module stays cheap for those who only list extensions.
-        from jupyter_agent.server import handlers, sockets
+        from jupyter_agent.server import bridge, handlers, sockets
 
         base = r"/jupyter-agent"
         mine = {"app": self}
@@ -43,6 +56,7 @@ class JupyterAgentApp(ExtensionApp):  # type: ignore[misc]
                 (rf"{base}/conversations/{CONVERSATION}", handlers.ConversationHandler, mine),
                 (rf"{base}/conversations/{CONVERSATION}/events", sockets.EventsSocket, mine),
                 (rf"{base}/documents", sockets.DocumentsSocket, mine),
+                (rf"{base}/bridge", bridge.BridgeHandler, mine),
                 (rf"{base}/models", handlers.ModelsHandler, mine),
                 (rf"{base}/variables", handlers.VariablesHandler, mine),
             ]

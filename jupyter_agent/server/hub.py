@@ -6,6 +6,8 @@ Lives on the agent's loop. Touches the conversations folder.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import shutil
 import time
 import uuid
@@ -20,6 +22,7 @@ from jupyter_agent.permission import MODES, Mode
 from jupyter_agent.server.host import ServerHost
 from jupyter_agent.server.kernels import ServerKernels
 from jupyter_agent.server.live import Live
+from jupyter_agent.server.notebook import ServedNotebook
 from jupyter_agent.server.pages import Pages
 from jupyter_agent.storage import conversations_folder
 from jupyter_agent.summary import title_of
@@ -54,6 +57,7 @@ class Hub:
         self.root, self.pages, self.kernels, self.log = root, pages, kernels, log
         self._live: dict[str, Live] = {}
         self._entries: dict[str, tuple[tuple[float, int], Entry]] = {}
+        self._bridged: dict[Path, ServedNotebook] = {}
         self._opening = asyncio.Lock()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -116,6 +120,10 @@ class Hub:
         for live in list(self._live.values()):
             await live.close()
         self._live.clear()
+        for notebook in self._bridged.values():
+            with contextlib.suppress(Refused, OSError):
+                await notebook.close()
+        self._bridged.clear()
 
     # ---------------------------------------------------------------------------------------------------- models
 
@@ -155,6 +163,12 @@ class Hub:
         finally:
             await host.close()
         return [{"name": item.name, "type": item.type, "shape": item.shape} for item in found]
+
+    def bridged(self, path: Path) -> ServedNotebook:
+        """The document at a path for a kernel of this server."""
+        if path not in self._bridged:
+            self._bridged[path] = ServedNotebook(self.pages, path, path.relative_to(self.root).as_posix(), self.root)
+        return self._bridged[path]
 
     # ------------------------------------------------------------------------------------------------------ inside
 
@@ -250,8 +264,6 @@ async def _listed(resolved: Any) -> list[str]:
 
 
 def _read_place(folder: Path) -> Json:
-    import json
-
     try:
         place = json.loads((folder / PLACE).read_bytes())
     except (OSError, ValueError):
@@ -260,8 +272,5 @@ def _read_place(folder: Path) -> Json:
 
 
 def _write_place(folder: Path, place: Json) -> None:
-    import contextlib
-    import json
-
     with contextlib.suppress(OSError):
         (folder / PLACE).write_text(json.dumps(place))

@@ -38,6 +38,18 @@ class ServerKernels:
 
         return await self._server.run(find)
 
+    async def notebook_of(self, kernel_id: str) -> str | None:
+        """The notebook whose session has this kernel now, by the contents manager's path without a drive."""
+
+        async def find() -> str | None:
+            for session in await self._sessions.list_sessions():
+                if (session.get("kernel") or {}).get("id") == kernel_id:
+                    path = str(session.get("path", ""))
+                    return path.partition(":")[2] or path
+            return None
+
+        return await self._server.run(find)
+
     async def start(self, name: str, kernel: str) -> str:
         """Start a kernel in a session for the notebook; its id. Raises KernelError("start_failed")."""
 

@@ -66,7 +66,20 @@ class ServedNotebook:
         cells, metadata = await self.cells(), await self.metadata()
         language = str(metadata.get("kernelspec", {}).get("language", "python"))
         transaction = apply(cells, operations, make_id=make_id, language=language)
-        return edit_effect(transaction, target=self._path, read=self.cells, rewrite=self._rewrite)
+        return edit_effect(transaction, target=self._path, read=self.cells, rewrite=self.rewrite)
+
+    async def rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
+        """Replace the cells by `make(cells)` in one step at whoever owns them."""
+
+        async def with_page(lab: LabDocument) -> tuple[Cell, ...]:
+            self._note_state(lab)
+            return await lab.rewrite(make)
+
+        async def with_file() -> tuple[Cell, ...]:
+            return await self._file.rewrite(make)
+
+        async with self._lock:
+            return await self._either(with_page, with_file)
 
     async def set_outputs(
         self,
@@ -126,17 +139,6 @@ class ServedNotebook:
                 return await with_file()
             with contextlib.suppress(PageGone):
                 return await with_page(lab)
-
-    async def _rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
-        async def with_page(lab: LabDocument) -> tuple[Cell, ...]:
-            self._note_state(lab)
-            return await lab.rewrite(make)
-
-        async def with_file() -> tuple[Cell, ...]:
-            return await self._file.rewrite(make)
-
-        async with self._lock:
-            return await self._either(with_page, with_file)
 
     def _note_state(self, lab: LabDocument) -> None:
         """Before our first change since the last save: whether the person had unsaved edits."""

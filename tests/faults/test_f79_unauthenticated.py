@@ -103,5 +103,7 @@ def test_without_the_xsrf_token_nothing_is_changed(server: LabServer) -> None:
     for path, methods, is_socket in paths(create(server)):
         for method in {"post", "put", "patch", "delete"}.intersection(methods) if not is_socket else ():
             assert browser.status(method.upper(), path, {}) == 403, (method, path)
+            if path.endswith("bridge"):
+                continue  # it takes no cookies at all
             allowed = browser.status(method.upper(), path, {"X-XSRFToken": browser.xsrf})
             assert allowed < 300, "the same request with the token is answered, so the refusal was about it"

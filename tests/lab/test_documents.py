@@ -225,3 +225,29 @@ def journal(lab: Lab) -> list[dict[str, Any]]:
     folders = (lab.server.data / "jupyter_agent" / "conversations").iterdir()
     newest = max(folders, key=lambda folder: (folder / "journal.jsonl").stat().st_mtime)
     return [json.loads(line) for line in (newest / "journal.jsonl").read_text().splitlines()]
+
+
+EDIT_ITSELF = """\
+import os, re
+from ipykernel.connect import get_connection_file
+from jupyter_agent.notebook.bridge import Bridge, BridgedNotebook
+from jupyter_agent.notebook.document import ReplaceSource, Target
+from jupyter_agent.testing.effects import commit
+bridge = Bridge.from_environment(os.environ, re.search("kernel-(.*).json", get_connection_file())[1])
+notebook = BridgedNotebook(bridge, await bridge.path())
+other = (await notebook.cells())[1]
+await commit(await notebook.edit([ReplaceSource(Target(other.id, other.hash), "y = 2")]))
+await notebook.set_outputs(other.id, [{"output_type": "stream", "name": "stdout", "text": "from afar"}], 7)
+"""
+
+
+def test_a_cell_edits_another_open_cell_while_its_own_is_busy(lab: Lab, notebook_name: str) -> None:
+    write_notebook(lab.server.root / notebook_name, [("first", "code", EDIT_ITSELF), ("other", "code", "y = 1")])
+    lab.open(notebook_name)
+    lab.editor(0).click()
+    lab.page.keyboard.press("Control+Enter")
+    expect(lab.cell(1).locator(".jp-OutputArea-output")).to_have_text("from afar")
+    assert lab.sources()[1] == "y = 2"
+    expect(lab.cell(1).locator(".jp-InputPrompt")).to_contain_text("[7]")
+    assert lab.server.notebook(notebook_name)["cells"][1]["source"] == "y = 1", "the file is not written under the page"
+    lab.save()

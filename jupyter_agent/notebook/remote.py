@@ -1,0 +1,140 @@
+"""A document that somebody else holds and changes for us: a page, or a server on the way to one. Pure but for `ask`.
+
+The holder checks, in the same instant in which it changes anything, that the cells concerned are still what was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from jupyter_agent.errors import NotebookRefused, Stale
+from jupyter_agent.notebook.cells import from_json, renumbered, to_json
+from jupyter_agent.notebook.change import Rewrite
+from jupyter_agent.notebook.document import Cell, Output
+
+Json = dict[str, Any]
+Ask = Callable[[str, Json], Awaitable[Json]]
+"""(action, fields) -> result; raises NotebookRefused when the holder declines."""
+
+ATTEMPTS = 10
+"""Changes tried when the person's typing keeps coming between our read and our change."""
+
+
+class RemoteDocument:
+    """The holder's actions: `read {seen}`, `change {order, known, insert, set, expected, seen}`, `outputs`, `save`."""
+
+    def __init__(self, ask: Ask, name: str) -> None:
+        self._ask, self._name = ask, name
+        self._outputs: dict[str, tuple[int, Json]] = {}
+        self.metadata: Mapping[str, Any] = {}
+        self.minor = 5
+
+    async def cells(self) -> tuple[Cell, ...]:
+        """All cells as the holder has them now."""
+        return self._take(await self._ask("read", {"seen": self._seen()}))
+
+    async def rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
+        """Replace the cells by `make(cells)` in one transaction of the holder; repeated when the person was faster."""
+        for _ in range(ATTEMPTS):
+            before = await self.cells()
+            after = renumbered(make(before))
+            change = difference(before, after)
+            if change is None:
+                return before
+            try:
+                # The answer is the document right after our change, before the person's next key.
+                return self._take(await self._ask("change", {**change, "seen": self._seen()}))
+            except NotebookRefused as refused:
+                if refused.kind != "stale":
+                    raise
+        raise Stale(f"{self._name} is being changed all the time. Wait for a pause and repeat the step.")
+
+    async def set_outputs(
+        self, cell: str, outputs: Sequence[Output], execution_count: int | None, timing: Mapping[str, str] | None
+    ) -> None:
+        fields = {"cell": cell, "outputs": list(outputs), "execution_count": execution_count}
+        await self._ask("outputs", {**fields, "timing": dict(timing) if timing else None})
+
+    async def save(self) -> None:
+        await self._ask("save", {})
+
+    def _seen(self) -> dict[str, int]:
+        """The outputs we have, by revision."""
+        return {cell: revision for cell, (revision, _) in self._outputs.items()}
+
+    def _take(self, state: Json) -> tuple[Cell, ...]:
+        """The cells of an answer; outputs that did not change since the last one are not sent again."""
+        kept: dict[str, tuple[int, Json]] = {}
+        cells: list[Cell] = []
+        for index, entry in enumerate(state["cells"]):
+            raw, revision = entry["cell"], int(entry["revision"])
+            cell_id = str(entry["id"])
+            if entry.get("same_outputs"):
+                raw = {**raw, **self._outputs[cell_id][1]}
+            if raw.get("outputs"):
+                results = {"outputs": raw["outputs"], "execution_count": raw.get("execution_count")}
+                kept[cell_id] = (revision, results)
+            cells.append(from_json(raw, cell_id, index))
+        self._outputs = kept
+        self.metadata = state.get("metadata") or {}
+        self.minor = int(state.get("minor", 5))
+        return tuple(cells)
+
+
+def difference(before: Sequence[Cell], after: Sequence[Cell]) -> Json | None:
+    """What must be done to get from one state to the other, and what must still hold for it; None for nothing.
+
+    `order`: all ids afterwards. `insert`: new cells by id, `set`: changed fields by id. `expected`: the source that
+    each existing cell concerned must still have; `known`: all ids that were there.
+    """
+    old = {cell.id: cell for cell in before}
+    new = {cell.id: cell for cell in after}
+    inserted = {cell.id: to_json(cell) for cell in after if cell.id not in old}
+    changed = {cell.id: fields for cell in after if cell.id in old and (fields := _fields(old[cell.id], cell))}
+    deleted = [cell.id for cell in before if cell.id not in new]
+    order, was = [cell.id for cell in after], [cell.id for cell in before]
+    if not inserted and not changed and not deleted and order == was:
+        return None
+    return {
+        "order": order,
+        "known": was,
+        "insert": inserted,
+        "set": changed,
+        "expected": {cell: old[cell].source for cell in [*changed, *deleted]},
+    }
+
+
+def apply_difference(cells: Sequence[Cell], change: Json) -> tuple[Cell, ...]:
+    """What a holder without a page does with `change`. Raises NotebookRefused("stale") where it no longer fits."""
+    present = {cell.id: cell for cell in cells}
+    if [cell.id for cell in cells] != change["known"]:
+        raise NotebookRefused("stale", "Cells were added, removed or moved meanwhile.")
+    for cell_id, source in change["expected"].items():
+        if present[cell_id].source != source:
+            raise NotebookRefused("stale", f"Cell {cell_id} was changed meanwhile.", content=present[cell_id].source)
+    result: list[Cell] = []
+    for index, cell_id in enumerate(change["order"]):
+        if cell_id in change["insert"]:
+            result.append(from_json(change["insert"][cell_id], cell_id, index))
+            continue
+        fields = change["set"].get(cell_id, {})
+        raw = fields.get("cell") or {**to_json(present[cell_id]), **fields}
+        result.append(from_json(raw, cell_id, index))
+    return tuple(result)
+
+
+def _fields(old: Cell, new: Cell) -> Json:
+    if old.type != new.type:
+        return {"cell": to_json(new)}
+    fields: Json = {}
+    if old.source != new.source:
+        fields["source"] = new.source
+    if old.metadata != new.metadata:
+        fields["metadata"] = dict(new.metadata)
+    if old.attachments != new.attachments:
+        fields["attachments"] = {name: dict(bundle) for name, bundle in new.attachments.items()}
+    if list(old.outputs) != list(new.outputs) or old.execution_count != new.execution_count:
+        fields["outputs"] = list(new.outputs)
+        fields["execution_count"] = new.execution_count
+    return fields
