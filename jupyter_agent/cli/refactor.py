@@ -22,9 +22,8 @@ from jupyter_agent.cli.verify import notebook_names, summarise
 from jupyter_agent.conversation import Conversation, Settings
 from jupyter_agent.errors import AgentError, UsageError
 from jupyter_agent.events import Stop, ToolFinished, ToolStart, User, Verified
-from jupyter_agent.refactor.chain import Step, parse_steps
+from jupyter_agent.refactor.chain import Step, named, parse_steps
 from jupyter_agent.refactor.proving import Outcome, Task, make_plan_for, write_effect
-from jupyter_agent.refactor.registry import RECIPES
 from jupyter_agent.summary import changes_of, summary_of
 
 TOOL = "refactor_notebook"
@@ -32,17 +31,16 @@ TOOL = "refactor_notebook"
 
 
 def command_refactor(arguments: Namespace) -> int:
-    steps = parse_steps(arguments.recipe, arguments.parameters)
     if not arguments.notebooks:
-        raise UsageError(_about(steps))
+        raise UsageError(_about(arguments.recipe))
+    steps = parse_steps(arguments.recipe, arguments.parameters)
     return asyncio.run(_Command(arguments, steps).run())
 
 
-def _about(steps: tuple[Step, ...]) -> str:
+def _about(recipes: str) -> str:
     """What the recipes do and take, for someone who named no notebook."""
     lines = ["Name at least one notebook."]
-    for step in steps:
-        recipe = RECIPES[step.recipe]
+    for recipe in named(recipes):
         lines.append(f"{recipe.name}: {recipe.doc}")
         lines += [f"  --set {each.name}={each.example}  {each.doc}" for each in recipe.parameters]
     return "\n".join(lines)

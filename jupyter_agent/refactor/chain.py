@@ -30,12 +30,7 @@ def parse_steps(recipes: str, settings: Sequence[str]) -> tuple[Step, ...]:
 
     Raises UsageError for unknown recipes and parameters, naming those there are, and where the step is not clear.
     """
-    names = [name.strip() for name in recipes.split(",") if name.strip()]
-    if not names:
-        raise UsageError(f"No recipe was named. The recipes are: {', '.join(registry.RECIPES)}.")
-    for name in names:
-        if name not in registry.RECIPES:
-            registry.check(name, {})
+    names = [recipe.name for recipe in named(recipes)]
     given: list[dict[str, str]] = [{} for _ in names]
     for setting in settings:
         place, key, value = _setting(setting, names)
@@ -45,6 +40,16 @@ def parse_steps(recipes: str, settings: Sequence[str]) -> tuple[Step, ...]:
     for name, params in zip(names, given, strict=True):
         registry.check(name, params)
     return tuple(Step(name, params) for name, params in zip(names, given, strict=True))
+
+
+def named(recipes: str) -> list[registry.Recipe]:
+    """The recipes of `RECIPE[,RECIPE…]`. Raises UsageError naming those there are."""
+    names = [name.strip() for name in recipes.split(",") if name.strip()]
+    unknown = next((name for name in names if name not in registry.RECIPES), None)
+    if unknown is not None or not names:
+        what = f"There is no recipe {unknown!r}." if names else "No recipe was named."
+        raise UsageError(f"{what} The recipes are: {', '.join(registry.RECIPES)}.")
+    return [registry.RECIPES[name] for name in names]
 
 
 def _setting(setting: str, names: Sequence[str]) -> tuple[int, str, str]:
