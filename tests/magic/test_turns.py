@@ -119,7 +119,7 @@ def test_a_large_array_is_not_copied(kernel: Front) -> None:
     script = [
         call("inspect_variables"),
         call("inspect_variables", names=["large"], detail=True),
-        call("run_code", code="total = float(large[:10].sum())"),
+        call("run_code", code="total = float(large[:10].sum()) + 10"),
         {"text": "Ten."},
     ]
     ran = ask(kernel, script)
