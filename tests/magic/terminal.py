@@ -14,7 +14,7 @@ import pexpect
 from jupyter_agent.testing.kernels import SLACK
 
 PROMPT = r"In \[(\d+)\]: $"
-LIMIT = 20 * SLACK
+LIMIT = 6 * SLACK
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b[=>]")
 
 
@@ -33,6 +33,7 @@ class Terminal:
             timeout=LIMIT,
             dimensions=(50, 100),
         )
+        self.folder = folder
         self.child.setecho(False)
         self.wait()
 
@@ -67,7 +68,7 @@ class Terminal:
 
 
 def plain(text: str) -> str:
-    return _ESCAPES.sub("", text).replace("\r", "")
+    return _ESCAPES.sub("", text).replace("\r", "").replace("   ...: ", "")
 
 
 @contextlib.contextmanager
