@@ -33,14 +33,20 @@ from jupyter_agent.tools import all_tools
 
 TICK = 0.1
 """Seconds between wake-ups of the loop, for interrupts that reach us as a cancellation only (a subshell)."""
-ENDED_BADLY = {"stopped", "error"}
 
 
 class AgentFailed(Exception):
-    """Ends the cell as failed, so that Run All, nbconvert and papermill stop there; shown as its sentence alone."""
+    """Ends the cell as failed, so that Run All, nbconvert and papermill stop there; shown as its sentence alone.
+
+    `told`: the display has said it already.
+    """
+
+    def __init__(self, message: str, *, told: bool = False) -> None:
+        super().__init__(message)
+        self.told = told
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)] if str(self) else []
+        return [] if self.told else [str(self)]
 
 
 class AgentStopped(AgentFailed, KeyboardInterrupt):
@@ -80,8 +86,12 @@ class Agent:
             raise AgentFailed(error.message) from None
         finally:
             self._working = False
-        if stop is not None and stop.reason in ENDED_BADLY:
-            raise AgentStopped if stop.reason == "stopped" else AgentFailed
+        in_notebook = hasattr(self.shell, "kernel")
+        if stop is not None and stop.reason == "stopped":
+            raise AgentStopped("Stopped by the person. %agent goes on from here.", told=not in_notebook)
+        if stop is not None and stop.reason == "error":
+            failure = self.conversation.failure if self.conversation is not None else None
+            raise AgentFailed(failure.message if failure else stop.summary, told=not in_notebook)
 
     def say(self, text: str) -> None:
         """Text for the person, in the magic's cell."""

@@ -30,7 +30,7 @@ VERDICTS = {
     "unproven": ("○", "#bf8700", "not shown to run from a fresh kernel"),
     "failed": ("✘", "#e5534b", "a check of the changes failed"),
 }
-REASONS = {"limit": "a limit was reached", "stopped": "stopped", "denied": "refused", "error": "error"}
+REASONS = {"limit": "a limit was reached", "denied": "refused"}
 ANSWERED = {"once": "approved", "always": "approved, always", "reject": "rejected"}
 
 
@@ -170,10 +170,19 @@ def diff_bundle(title: str, diff: str) -> Json:
 
 
 def closing_bundle(stop: Stop, spent: str) -> Json:
-    """One line: how it ended, what changed, whether that is proved, what it cost."""
-    ended = "" if stop.reason == "done" else f"{REASONS[stop.reason]}: "
-    summary = stop.summary.replace(" changed.", f" changed{changed_names(stop.changes)}.", 1)
-    words = visible(f"{ended}{summary}")
+    """One line: how it ended, what changed, whether that is proved, what it cost.
+
+    Why it failed or was stopped is left to the error that ends the cell.
+    """
+    names = changed_names(stop.changes)
+    if stop.reason in ("error", "stopped"):
+        words = f"Changed{names}." if names else "Nothing was changed."
+    else:
+        ended = "" if stop.reason == "done" else f"{REASONS[stop.reason]}: "
+        # Files are named by the summary already.
+        cells = changed_names([change for change in stop.changes if change["cell"]])
+        words = ended + stop.summary.replace(" changed.", f" changed{cells}.", 1)
+    words = visible(words)
     plain, shown = [words], [html.escape(words)]
     if stop.verified in VERDICTS:
         mark, colour, meaning = VERDICTS[stop.verified]
@@ -185,16 +194,17 @@ def closing_bundle(stop: Stop, spent: str) -> Json:
 
 
 def changed_names(changes: Sequence[Json]) -> str:
-    """` (a.ipynb: load, plot; notes.txt)` for what was edited; files are named by the summary already."""
+    """` (a.ipynb: load, plot; notes.txt)` for what was edited."""
     cells: dict[str, list[str]] = {}
     for change in changes:
-        if change["cell"] and change["status"] != "outputs":
+        if change["status"] != "outputs":
             status = "" if change["status"] == "edited" else f" {change['status']}"
-            cells.setdefault(str(change["target"]).rsplit("/", 1)[-1], []).append(f"{change['cell']}{status}")
+            ids = cells.setdefault(str(change["target"]).rsplit("/", 1)[-1] + ("" if change["cell"] else status), [])
+            ids += [f"{change['cell']}{status}"] if change["cell"] else []
     parts = []
     for name, ids in cells.items():
         more = f", … {len(ids) - NAMED_CHANGES} more" if len(ids) > NAMED_CHANGES else ""
-        parts.append(f"{name}: {', '.join(ids[:NAMED_CHANGES])}{more}")
+        parts.append(name + (f": {', '.join(ids[:NAMED_CHANGES])}{more}" if ids else ""))
     return f" ({'; '.join(parts)})" if parts else ""
 
 
