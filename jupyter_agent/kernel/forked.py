@@ -15,6 +15,7 @@ import re
 import select
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -131,7 +132,7 @@ class Copy:
         self._status: int | None = None
 
     def relay(self, seconds: float, send: Send, stopped: Callable[[], bool] = lambda: False) -> dict[str, Any]:
-        """Pass on outputs until the copy ends, `seconds` are over or `stopped()`; then nothing of the copy is left.
+        """Pass on outputs until the copy ends, `seconds` are over or `stopped()`; then everything of it is ended.
 
         Returns {status: ok | error | timeout | interrupted | dead | refused, reason}.
         """
@@ -152,6 +153,7 @@ class Copy:
         finally:
             # The copy waits for this, so that what it started is still known to be its own.
             self.kill()
+            self._reap(wait=inbox.end is None)
         inbox.drain()
         if status:
             return {"status": status, "reason": ""}
@@ -173,15 +175,27 @@ class Copy:
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             os.killpg(self.pid, signal.SIGKILL)
-        if self._status is None:
+
+    def _reap(self, *, wait: bool) -> None:
+        """Tearing down a gigabyte takes the system a while: where the verdict is known, a thread waits for that."""
+        if self._status is not None:
+            return
+        if wait:
             with contextlib.suppress(ChildProcessError):
                 self._status = os.waitpid(self.pid, 0)[1]
+        else:
+            threading.Thread(target=_wait_for, args=(self.pid,), daemon=True).start()
 
     def _death(self) -> str:
         status = self._status
         if status is not None and os.WIFSIGNALED(status):
             return f"the copy was ended by {signal.Signals(os.WTERMSIG(status)).name}"
         return "the copy ended by itself (os._exit, or a crash)"
+
+
+def _wait_for(pid: int) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 class _Inbox:

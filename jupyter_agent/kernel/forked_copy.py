@@ -24,7 +24,8 @@ from typing import Any
 COPIED = 256 * 2**20
 """Bytes of one shared mapping without a file that are copied; beyond it the code is not run."""
 _SHARED = re.compile(r"^\S+ rw-s.*$", re.MULTILINE)
-_POOLS = re.compile(r"/\S.*/[^/\n]*(?:gomp|iomp|libomp|openblas|mkl_rt|blis)[^/\n]*\.so[^/\n]*$", re.MULTILINE)
+_LIBRARY = re.compile(r"/[^\n]*\.so[^\n]*")
+_POOLS = re.compile("gomp|iomp|libomp|openblas|mkl_rt|blis")
 LATE = 5
 """Seconds after which a copy that outlives its time ends itself."""
 
@@ -244,7 +245,9 @@ def _same_file(path: str, inode: int) -> int:
 
 def _one_thread(mappings: str) -> None:
     """Pools of OpenMP and of BLAS have lost their threads: from now on they use the one that there is."""
-    for path in set(_POOLS.findall(mappings)):
+    for path in set(_LIBRARY.findall(mappings)):
+        if not _POOLS.search(os.path.basename(path)):
+            continue
         with contextlib.suppress(OSError):
             library = ctypes.CDLL(path)
             for prefix in ("omp_set", "openblas_set", "scipy_openblas_set", "MKL_Set", "bli_thread_set"):
