@@ -42,7 +42,11 @@ class JupyterAgentApp(ExtensionApp):  # type: ignore[misc]
 
         app: Any = self.serverapp
         if not app.sock:
-            leave_address(app.local_url, self.secret)
+            # Kernels of this server run on this machine, so a wildcard address is reached through the loopback.
+            host = app.ip if app.ip not in ("", "*", "0.0.0.0", "::", "localhost") else "127.0.0.1"
+            scheme = "https" if app.certfile else "http"
+            netloc = f"[{host}]:{app.port}" if ":" in host else f"{host}:{app.port}"
+            leave_address(f"{scheme}://{netloc}{app.base_url}", self.secret)
 
     def initialize_handlers(self) -> None:
         # Imported here, so that an import of this module stays cheap for those who only list extensions.

@@ -68,7 +68,8 @@ class AgentSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
 
     def send_text(self, text: str) -> None:
         with contextlib.suppress(WebSocketClosedError):
-            self.write_message(text)
+            # A client that hangs up in the middle of a message is no error.
+            self.write_message(text).add_done_callback(lambda written: written.exception())
 
     @staticmethod
     def parse(data: str | bytes) -> Json:

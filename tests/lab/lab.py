@@ -38,6 +38,9 @@ class Lab:
     def wait_started(self) -> None:
         self.page.wait_for_function("() => window.jupyterapp !== undefined")
         self.page.evaluate("() => window.jupyterapp.restored")
+        # The launcher or the restored document takes the focus a moment later: nobody types before that.
+        self.page.wait_for_function("() => Boolean(window.jupyterapp.shell.currentWidget)")
+        self.page.evaluate("() => new Promise(done => requestIdleCallback(() => requestIdleCallback(done)))")
 
     def command(self, name: str, **arguments: Any) -> Any:
         """Run a command of the application; its result where it is JSON."""
