@@ -84,6 +84,12 @@ class Agent:
             stop = await self._until_done(request)
         except AgentError as error:
             raise AgentFailed(error.message) from None
+        except AgentStopped:
+            raise
+        except Exception as error:
+            # A fault of ours reaches the person as a sentence; the log of the conversation has the rest.
+            self._log_fault()
+            raise AgentFailed(f"%agent failed by a fault of its own ({type(error).__name__}: {error}).") from None
         finally:
             self._working = False
         in_notebook = hasattr(self.shell, "kernel")
@@ -92,6 +98,10 @@ class Agent:
         if stop is not None and stop.reason == "error":
             failure = self.conversation.failure if self.conversation is not None else None
             raise AgentFailed(failure.message if failure else stop.summary, told=not in_notebook)
+
+    def _log_fault(self) -> None:
+        if self.conversation is not None:
+            self.conversation.log.exception("a request failed")
 
     def say(self, text: str) -> None:
         """Text for the person, in the magic's cell."""

@@ -17,6 +17,8 @@ _FILE = re.compile(
     r"^(?:File \"?(?P<a>[^\n\"]+?)\"?(?::\d+|, line \d+)|(?P<b>(?:[~/.]|[A-Za-z]:\\|<)[^\n]*?)(?: in |:\d+))"
     r"(?:, in |$|.*\()"
 )
+_TIMED = re.compile(r"^File <timed exec>(?::|, line )(\d+)")
+"""The body of a `%%time` cell: its lines count from below the magic."""
 _ARROW = re.compile(r"^-+> (\d+)")
 _LINE = re.compile(r", line (\d+)")
 _RULE = re.compile(r"^-{20,}$")
@@ -57,6 +59,8 @@ def error_place(output: Mapping[str, Any], counts: Mapping[int, str]) -> tuple[s
             line, inside = int(given[1]) if given else None, True
         elif inside and (arrow := _ARROW.match(text)):
             line = int(arrow[1])
+        elif cell is not None and (timed := _TIMED.match(text)):
+            line, inside = int(timed[1]) + 1, False
         elif _FILE.match(text):
             inside = False
     return cell, line

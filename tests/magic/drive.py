@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
@@ -110,11 +111,14 @@ class Front:
         code: str,
         *,
         answers: Sequence[str] | None = None,
+        thinking: float = 0.0,
         on_message: Callable[[Message], object] | None = None,
+        on_stray: Callable[[Message], object] | None = None,
         metadata: Json | None = None,
         limit: float = LIMIT,
     ) -> Ran:
-        """Execute a cell to its end; `on_message` sees each iopub message as it comes."""
+        """Execute a cell to its end; `on_message` sees each iopub message as it comes. The person takes `thinking`
+        seconds for each answer; `on_stray` sees messages that belong to no request or another one."""
         ran, left = Ran(), list(answers or ())
         content = {
             "code": code,
@@ -139,10 +143,13 @@ class Front:
                     idle = idle or message["content"].get("execution_state") == "idle"
                     if on_message is not None:
                         on_message(message)
+                elif on_stray is not None:
+                    on_stray(message)
             with contextlib.suppress(queue.Empty):
                 prompt = self.client.get_stdin_msg(timeout=0)["content"]["prompt"]
                 ran.prompts.append(prompt)
                 if left:
+                    time.sleep(thinking)
                     answer = left.pop(0)
                     if answer == INTERRUPT:
                         self.interrupt()
@@ -187,6 +194,14 @@ class Front:
         self.manager.cleanup_resources()
 
 
+def pristine(home: str) -> dict[str, str]:
+    """Environment of a program with fresh data folders and no model."""
+    names = {"HOME": home, "IPYTHONDIR": f"{home}/ipython", "JUPYTER_PLATFORM_DIRS": "1"}
+    names |= {f"JUPYTER_{name}_DIR": f"{home}/{name.lower()}" for name in ("CONFIG", "DATA", "RUNTIME")}
+    withheld = {name: "" for name in os.environ if name.startswith("ANTHROPIC_")}
+    return {**names, **withheld}
+
+
 INTERRUPT = "\x03"
 """As an answer: the interrupt button instead."""
 
@@ -214,3 +229,11 @@ def front(folder: Path, **environment: str) -> Iterator[Front]:
         yield made
     finally:
         made.close()
+
+
+@contextlib.contextmanager
+def fresh_front(factory: pytest.TempPathFactory) -> Iterator[Front]:
+    """A kernel with the magic in folders of its own."""
+    folder, home = factory.mktemp("kernel"), factory.mktemp("home")
+    with front(folder, **pristine(str(home))) as made:
+        yield made

@@ -1,4 +1,4 @@
-"""Approvals and questions at the prompt of the front end: exactly what will happen, once, always or no with a reason."""
+"""Approvals and questions at the prompt of the front end: what will happen is shown; once, always, or no."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def test_a_rejection_reaches_the_model_with_its_reason_and_nothing_runs(kernel: 
 
 def test_an_edit_is_shown_as_its_diff(kernel: Front) -> None:
     notebook = notebook_file(kernel.folder / "asked.ipynb", "mean = 1")
-    edit = call("edit_cells", ops=[{"op": "edit", "cell": "c1", "blocks": [{"search": "mean = 1", "replace": "mean = 2"}]}])
+    blocks = [{"search": "mean = 1", "replace": "mean = 2"}]
+    edit = call("edit_cells", ops=[{"op": "edit", "cell": "c1", "blocks": blocks}])
     requests: list[str] = []
 
     def look(message: dict) -> None:

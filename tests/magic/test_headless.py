@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from conversations import notebook_file
-from magic.conftest import pristine
-from magic.drive import Front, call, model
+from magic.drive import Front, call, model, pristine
 
 from jupyter_agent.testing.scripted import ScriptedServer
 
@@ -87,7 +86,10 @@ def test_run_all_goes_on_after_a_turn_and_stops_after_a_failed_one(kernel: Front
     """As JupyterLab queues all cells at once, with stop_on_error."""
     with model(kernel, ADD):
         kernel.run("x = 20")
-        sent = [kernel.client.execute(code) for code in ("%%agent --new --mode accept-edits\nAdd.", "y = x + 1", "%agent mode no", "z = 1")]
+        sent = [
+            kernel.client.execute(code)
+            for code in ("%%agent --new --mode accept-edits\nAdd.", "y = x + 1", "%agent mode no", "z = 1")
+        ]
         replies = [kernel.client._recv_reply(id, timeout=60)["content"]["status"] for id in sent]
     assert replies == ["ok", "ok", "error", "aborted"]
     assert kernel.value("(x, y, 'z' in dir())") == (21, 22, False)

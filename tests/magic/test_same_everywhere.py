@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conversations import notebook_file
-from magic.conftest import pristine
-from magic.drive import call, front
+from magic.drive import call, front, pristine
 from magic.terminal import terminal
 from program import run_program
 
@@ -19,7 +18,9 @@ TURN = [
     call("run_cells", cells="all"),
     {"expect": {"tool_result_contains": ["error: NameError", "cell c2 line 3"]}}
     | call("edit_cells", ops=[{"op": "edit", "cell": "c2", "blocks": [{"search": "lenn", "replace": "len"}]}]),
-    call("edit_cells", ops=[{"op": "insert", "after": "c2", "type": "code", "source": "table = {'mean': mean}\ntable"}]),
+    call(
+        "edit_cells", ops=[{"op": "insert", "after": "c2", "type": "code", "source": "table = {'mean': mean}\ntable"}]
+    ),
     call("run_cells", cells="stale"),
     call("run_cells", cells="all"),
     call("run_code", code="kept = [mean]\nkept"),

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from conversations import notebook_file
-from magic.conftest import pristine
-from magic.drive import call
+from magic.drive import call, pristine
 from magic.terminal import Terminal, terminal
 
 from jupyter_agent.testing.kernels import SLACK
