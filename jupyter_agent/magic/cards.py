@@ -7,14 +7,16 @@ well; nothing is active and nothing loads from elsewhere. What is saved is bound
 from __future__ import annotations
 
 import html
+import itertools
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jupyter_agent.cli.render import short_arguments
 from jupyter_agent.events import Approval, ApprovalRequest, Json, Note, Stop
 from jupyter_agent.magic.markdown import inert_html
-from jupyter_agent.text import clip, visible
+from jupyter_agent.text import as_seen, clip, visible
 
 SHOWN_TEXT = 6_000
 """Bytes of one argument, result or diff in the saved notebook; the whole is in the conversation."""
@@ -23,6 +25,7 @@ SHOWN_ANSWER = 60_000
 PLAIN_RESULT, PLAIN_ERROR, PLAIN_DIFF = 400, 1_200, 2_000
 NAMED_CHANGES = 8
 
+_OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _TINT = {"+": "rgba(46,160,67,.18)", "-": "rgba(248,81,73,.18)", "@": "rgba(56,139,253,.14)"}
 _EDGE = {"info": "rgba(128,128,128,.5)", "warning": "#d29922", "error": "#e5534b"}
 VERDICTS = {
@@ -63,7 +66,7 @@ class CallCard:
     def _heading(self) -> str:
         arguments = html.escape(visible(short_arguments(self.arguments)))
         shown = f" <code>{arguments}</code>" if arguments else ""
-        return f"<b>{html.escape(self.name)}</b>{shown} <small>{self._state()}</small>"
+        return f"<b>{html.escape(visible(self.name))}</b>{shown} <small>{self._state()}</small>"
 
     def _state(self) -> str:
         if self.result is None:
@@ -126,8 +129,13 @@ def _arguments(arguments: Json, *, with_edits: bool) -> list[str]:
 
 
 def answer_bundle(text: str) -> Json:
-    text = clip(text, SHOWN_ANSWER)
-    return {"text/html": inert_html(text), "text/plain": visible(text.strip())}
+    text = _prose(clip(text, SHOWN_ANSWER))
+    return {"text/html": inert_html(text), "text/plain": text.strip()}
+
+
+def _prose(text: str) -> str:
+    """A model's words without what would move or hide them; odd blanks and joined emoji are part of a language."""
+    return _OVERRIDES.sub("", as_seen(text))
 
 
 def thinking_bundle(text: str) -> Json:
@@ -139,8 +147,9 @@ def thinking_bundle(text: str) -> Json:
 def request_bundle(event: ApprovalRequest) -> Json:
     """What is asked for, whole: it is what the answer is about, so nothing is folded or cut."""
     body = diff_html(event.preview, None) if event.kind == "edit" else pre(event.preview, None)
-    plain = "\n".join([f"? {event.title}", *(f"  │ {line}" for line in event.preview.splitlines())])
-    return {"text/html": _noted("warning", f"<b>{html.escape(event.title)}</b>") + body, "text/plain": plain}
+    lines = visible(event.preview).splitlines()
+    plain = "\n".join([f"? {visible(event.title)}", *(f"  │ {line}" for line in lines)])
+    return {"text/html": _noted("warning", f"<b>{html.escape(visible(event.title))}</b>") + body, "text/plain": plain}
 
 
 def answered_bundle(event: ApprovalRequest, answer: Approval) -> Json:
@@ -148,10 +157,10 @@ def answered_bundle(event: ApprovalRequest, answer: Approval) -> Json:
     said = ANSWERED[answer.decision] + (f": {answer.reason}" if answer.reason else "")
     body = diff_html(event.preview) if event.kind == "edit" else pre(event.preview)
     mark, colour = ("✘", _EDGE["error"]) if answer.decision == "reject" else ("✔", VERDICTS["proven"][1])
-    heading = f'<b style="color:{colour}">{mark}</b> {html.escape(visible(said))}: {html.escape(event.title)}'
-    lines = [f"? {event.title}", f"  {visible(said)}"]
+    heading = f'<b style="color:{colour}">{mark}</b> {html.escape(visible(f"{said}: {event.title}"))}'
+    lines = [f"? {visible(event.title)}", f"  {visible(said)}"]
     if answer.decision == "reject":
-        lines.insert(1, _indented(clip(event.preview, PLAIN_DIFF)))
+        lines.insert(1, _indented(visible(clip(event.preview, PLAIN_DIFF))))
     return {
         "text/html": f"<details><summary><small>{heading}</small></summary>{body}</details>",
         "text/plain": "\n".join(lines),
@@ -216,12 +225,12 @@ def pre(text: str, limit: int | None = SHOWN_TEXT, *, wrap: bool = False) -> str
 
 def diff_html(text: str, limit: int | None = SHOWN_TEXT) -> str:
     """A unified diff, tinted by line."""
-    lines = []
-    for line in visible(text if limit is None else clip(text, limit)).splitlines():
-        tint = _TINT.get(line[:1])
-        escaped = html.escape(line)
-        lines.append(f'<span style="background-color:{tint}">{escaped}</span>' if tint else escaped)
-    return f"<pre>{chr(10).join(lines)}</pre>"
+    lines = visible(text if limit is None else clip(text, limit)).splitlines()
+    parts = []
+    for tint, group in itertools.groupby(lines, key=lambda line: _TINT.get(line[:1])):
+        escaped = html.escape("\n".join(group))
+        parts.append(f'<span style="background-color:{tint}">{escaped}</span>' if tint else escaped)
+    return f"<pre>{chr(10).join(parts)}</pre>"
 
 
 def _noted(level: str, inner: str) -> str:

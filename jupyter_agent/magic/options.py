@@ -91,7 +91,7 @@ def _options(line: str) -> tuple[dict[str, Any], str]:
 
 def _word(text: str) -> tuple[str, str]:
     """The first word, quoted if it has blanks, and the rest."""
-    match = re.match(r"""\s*(?:"([^"]*)"|'([^']*)'|(\S+))(?=\s|$)""", text)
+    match = re.match(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s"']\S*))(?=\s|$)""", text)
     if match is None:
         raise UsageError("A quotation mark is not closed." if text.strip() else "An option lacks its value.")
     return next(group for group in match.groups() if group is not None), text[match.end() :]
