@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,12 @@ from jupyter_agent.checkpoint import reversals
 from jupyter_agent.effect import Effect
 from jupyter_agent.errors import AgentError, Denied
 from jupyter_agent.events import Json, ToolFinished, ToolStart, Verified
+from jupyter_agent.evidence import Case, Finding, judge
+from jupyter_agent.notebook.cells import from_json, renumbered
 from jupyter_agent.notebook.document import Cell
 from jupyter_agent.notebook.flow import analyse, recorded_seconds
 from jupyter_agent.notebook.flow_state import rerun_plan
-from jupyter_agent.refactor.verify_compare import marks, output_difference
-from jupyter_agent.refactor.verify_run import FreshRun, run_fresh
-from jupyter_agent.refactor.verify_text import Rules
+from jupyter_agent.refactor.verify_copy import Window
 from jupyter_agent.summary import edits_of
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 COST_LIMIT = 300.0
 """Seconds of recorded running time beyond which cells are not run again unasked: they may take hours."""
-CELL_TIMEOUT = 300.0
 TOOL = "verify_notebook"
 """The name under which the step stands in the journal and in rules."""
 
@@ -46,15 +46,6 @@ class Check:
     verified: Verified = "none"
     again: bool = False
     told: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What checking one target came to, in a sentence; `cells` per cell {id, hash, status}."""
-
-    verified: Verified
-    text: str
-    cells: tuple[Json, ...] = ()
 
 
 async def check_turn(conversation: Conversation, previous: Check) -> Check:
@@ -92,22 +83,30 @@ def _unproven_file(conversation: Conversation, target: str) -> Finding:
 async def _check_notebook(conversation: Conversation, path: str, edits: Sequence[Json]) -> Finding:
     """Check one notebook and put the finding into the journal."""
     changed = {change["cell"]: change["status"] for change in edits if change["target"] == path}
+    call, began = "", time.monotonic()
     try:
         notebook = await conversation.host.notebook(Path(path))
         await _run_what_was_not_run(conversation, notebook, path)
+        call, began = _begin(conversation, path), time.monotonic()
         finding = await _fresh(conversation, notebook, changed)
     except Denied as error:
-        return Finding("unproven", error.message)
+        finding = Finding("unproven", error.message)
     except AgentError as error:
         finding = Finding("unproven", f"The check could not be made: {error.message}")
-    publish_finding(conversation, path, finding)
+    _publish(conversation, call or _begin(conversation, path), path, finding, time.monotonic() - began)
     return finding
 
 
-def publish_finding(conversation: Conversation, path: str, finding: Finding) -> None:
-    """The finding as a call of the program's own: the person sees a card, the model the text."""
-    call, name = new_call_id(), conversation.workspace.relative(path)
-    conversation.publish(ToolStart(call=call, name=TOOL, arguments={"path": name}))
+def _begin(conversation: Conversation, path: str) -> str:
+    """Show the check as a call of the program's own; its id."""
+    call = new_call_id()
+    conversation.publish(ToolStart(call=call, name=TOOL, arguments={"path": conversation.workspace.relative(path)}))
+    return call
+
+
+def _publish(conversation: Conversation, call: str, path: str, finding: Finding, seconds: float) -> None:
+    """The finding as the result of that call: the person sees a card, the model the text."""
+    name = conversation.workspace.relative(path)
     trouble = _is_trouble(finding)
     # Below its first line a finding may show outputs.
     kept_back = conversation.settings.withhold.outputs
@@ -119,6 +118,7 @@ def publish_finding(conversation: Conversation, path: str, finding: Finding) -> 
             content=[{"type": "text", "text": text}],
             details={"path": name, "verified": finding.verified, "cells": list(finding.cells)},
             is_error=trouble,
+            seconds=round(seconds, 3),
         )
     )
 
@@ -160,8 +160,8 @@ async def _fresh(conversation: Conversation, notebook: Notebook, changed: dict[s
     if not touched and "deleted" not in changed.values():
         return Finding("unproven", "only text cells changed; nothing that runs depends on them.")
     # A cell that read what a changed cell used to bind hangs on the change too, though not on the cell as it is now.
-    before = analyse(_as_before(conversation, notebook, cells), language=graph.language)
-    touched |= {cell for cell in before.dependents(changed) if cell in graph}
+    old = _as_before(conversation, notebook, cells)
+    touched |= {cell for cell in analyse(old, language=graph.language).dependents(changed) if cell in graph}
     plan = rerun_plan(graph, touched, fresh=True)
     if plan.blocked:
         names = ", ".join(f"{cell} ({tag})" for cell, tag in plan.blocked.items())
@@ -172,25 +172,52 @@ async def _fresh(conversation: Conversation, notebook: Notebook, changed: dict[s
     await _ask_to_run(conversation, notebook, code)
     dependents = [*graph.dependents(touched)]
     scope = [cell.id for cell in code if cell.id in touched or cell.id in dependents]
-    run = await _run(notebook, cells, metadata, None)
-    failure = run.failure
-    if failure is not None and failure[0] not in plan.cells:
-        # Something the change has nothing to do with fails: what it has to do with can still be shown to run.
-        run = await _run(notebook, cells, metadata, set(plan.cells))
-    return await _judge(conversation, notebook, cells, metadata, scope, run)
+    log = conversation.cell_log(notebook.path)
+    return await judge(
+        Case(
+            cells=cells,
+            metadata=metadata,
+            path=Path(notebook.path) if notebook.path else None,
+            scope=scope,
+            needed=plan.cells,
+            before=old,
+            ran=log.ran,
+            windows=_windows(conversation),
+        )
+    )
+
+
+def _windows(conversation: Conversation) -> list[Window]:
+    """When code of this turn ran in live kernels."""
+    runs = [
+        event
+        for event in conversation.turn_events()
+        if isinstance(event, ToolFinished) and event.name in ("run_cells", "run_code")
+    ]
+    return [(event.time - event.seconds, event.time) for event in runs]
 
 
 def _as_before(conversation: Conversation, notebook: Notebook, cells: Sequence[Cell]) -> list[Cell]:
-    """The code cells as they were when the turn began, deleted ones at the top of what is there."""
-    old: dict[str, str] = {}
+    """The code cells as they were when the turn began, in their order, deleted ones put back where they stood."""
+    images: dict[str, Json] = {}
+    created: set[str] = set()
     for item in reversals(conversation.events, conversation.turn):
         if item.target == notebook.path and item.cell and item.checkpoint:
-            cell = json.loads(conversation.checkpoints.load(item.checkpoint))["cell"]
-            if cell["cell_type"] == "code":
-                source = cell["source"]
-                old[item.cell] = source if isinstance(source, str) else "".join(source)
-    present = [replace(cell, source=old.pop(cell.id, cell.source)) for cell in cells if cell.type == "code"]
-    return [*(Cell(id, 0, "code", source) for id, source in old.items()), *present]
+            images[item.cell] = json.loads(conversation.checkpoints.load(item.checkpoint))
+        elif item.target == notebook.path and item.cell and not item.before:
+            created.add(item.cell)
+    found = [cell for cell in cells if cell.id not in created]
+    present = {cell.id for cell in found}
+    gone = [(id, image) for id, image in images.items() if id not in present]
+    found = [from_json(images[cell.id]["cell"], cell.id, 0) if cell.id in images else cell for cell in found]
+    while gone:
+        order = [cell.id for cell in found]
+        # A deleted cell goes behind the one it stood behind, which may be a deleted one itself.
+        next_up = next((each for each in gone if each[1]["after"] in order), gone[0])
+        gone.remove(next_up)
+        id, image = next_up
+        found.insert(order.index(image["after"]) + 1 if image["after"] in order else 0, from_json(image["cell"], id, 0))
+    return [cell for cell in renumbered(found) if cell.type == "code"]
 
 
 async def _ask_to_run(conversation: Conversation, notebook: Notebook, code: Sequence[Cell]) -> None:
@@ -200,56 +227,6 @@ async def _ask_to_run(conversation: Conversation, notebook: Notebook, code: Sequ
         raise Denied("running cells was not accepted, so nothing was proved.")
     await conversation.gate.allow(TOOL, effect)
     await effect.commit()
-
-
-async def _run(notebook: Notebook, cells: Sequence[Cell], metadata: Any, only: set[str] | None) -> FreshRun:
-    path = Path(notebook.path) if notebook.path else None
-    return await run_fresh(cells, metadata, path=path, only=only, timeout=CELL_TIMEOUT)
-
-
-async def _judge(
-    conversation: Conversation,
-    notebook: Notebook,
-    cells: Sequence[Cell],
-    metadata: Any,
-    scope: Sequence[str],
-    run: FreshRun,
-) -> Finding:
-    by_id = {cell.id: cell for cell in cells}
-    if run.failure is not None:
-        cell, stopped = run.failure
-        status = {"cells": ({"id": cell, "hash": by_id[cell].hash, "status": "error"},)}
-        if stopped.needs or stopped.status == "timeout":
-            return Finding("unproven", f"cell {cell} did not run to its end in a fresh kernel: {stopped.reason}")
-        return Finding("failed", f"cell {cell} fails in a fresh kernel: {stopped.reason}", **status)
-    missed = [cell for cell in scope if run.cells[cell].status != "ok"]
-    if missed:
-        reason = run.cells[missed[0]].reason
-        return Finding("unproven", f"cell {missed[0]} was not run: {reason}")
-    log = conversation.cell_log(notebook.path)
-    seen = [by_id[cell] for cell in scope if log.ran.get(cell) == by_id[cell].hash and marks(by_id[cell]).compared]
-    different = _differences(seen, run)
-    if different:
-        again = await _run(notebook, cells, metadata, {cell for cell, _ in run.cells.items()})
-        different = {cell: text for cell, text in different.items() if _repeats(cell, run, again)}
-    ran = tuple({"id": cell, "hash": by_id[cell].hash, "status": "ok"} for cell in scope)
-    if different:
-        cell, text = next(iter(different.items()))
-        reason = f"cell {cell} shows something else than in a fresh kernel, so it rests on hidden state:\n{text}"
-        return Finding("unproven", reason, ({"id": cell, "hash": by_id[cell].hash, "status": "differs"},))
-    return Finding("proven", f"{len(ran)} changed and dependent cells ran in order in a fresh kernel.", ran)
-
-
-def _differences(seen: Sequence[Cell], run: FreshRun) -> dict[str, str]:
-    rules = Rules(clock=(run.began, run.ended))
-    found = {cell.id: output_difference(cell.outputs, run.cells[cell.id].outputs, rules) for cell in seen}
-    return {cell: text for cell, text in found.items() if text}
-
-
-def _repeats(cell: str, run: FreshRun, again: FreshRun) -> bool:
-    """Whether two fresh runs gave the same, so that a difference from the document means something."""
-    rules = Rules(clock=(run.began, again.ended))
-    return not output_difference(run.cells[cell].outputs, again.cells[cell].outputs, rules)
 
 
 def _language(metadata: Any) -> str:

@@ -134,7 +134,8 @@ class Conversation:
 
     def denied_in_turn(self) -> bool:
         """Whether an ask of this turn ended in a no, and nothing was changed by it in the end."""
-        results = [event for event in self.turn_events() if isinstance(event, ToolFinished)]
+        finished = [event for event in self.turn_events() if isinstance(event, ToolFinished)]
+        results = [event for event in finished if not event.call.startswith("own:")]
         return bool(results) and "refused" in results[-1].details and results[-1].details["refused"]["kind"] == "denied"
 
     def turn_events(self) -> list[Event]:

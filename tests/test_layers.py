@@ -19,7 +19,7 @@ RANKS = {
     **dict.fromkeys(["permission", "checkpoint", "budget", "repetition", "context"], 3),
     **dict.fromkeys(["journal", "spill", "summary", "trust"], 3),
     **dict.fromkeys(["tool", "tools", "refactor"], 4),
-    **dict.fromkeys(["loop", "conversation", "call", "check", "compaction"], 5),
+    **dict.fromkeys(["loop", "conversation", "call", "check", "compaction", "evidence"], 5),
     **dict.fromkeys(["connecting", "host", "undo", "withhold"], 5),
     "testing": 6,
     **dict.fromkeys(["magic", "cli", "mcp", "acp", "server", "__main__", ""], 7),

@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,12 @@ TOTAL_LIMIT = 200_000_000
 
 COUNT_LIMIT = 2_000
 """Files copied in all."""
+
+Window = tuple[float, float]
+"""Begin and end, in seconds since the epoch."""
+
+COARSE_CLOCK = 0.05
+"""Seconds by which a file's time may lie beside the clock's: file systems take the time of the last tick."""
 
 PROJECT_MARKS = (".git", "pyproject.toml", "setup.py")
 LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".ipynb_checkpoints"})
@@ -38,6 +44,7 @@ class FolderCopy:
     original: Path
     links: dict[Path, tuple[int, int]] = field(default_factory=dict)
     linked_folders: list[Path] = field(default_factory=list)
+    without: Collection[Path] = ()
     count: int = 0
     size: int = 0
 
@@ -54,11 +61,14 @@ class FolderCopy:
 
 
 @contextmanager
-def folder_copy(folder: Path | None, *, files: Mapping[str, bytes] | None = None) -> Iterator[FolderCopy]:
+def folder_copy(
+    folder: Path | None, *, files: Mapping[str, bytes] | None = None, without: Collection[Path] = ()
+) -> Iterator[FolderCopy]:
     """Copy the project around `folder` (None: an empty folder) and remove the copy at the end.
 
     The project is the nearest folder above that holds one of `PROJECT_MARKS`, so that `../data` resolves; else it is
-    `folder` itself. `files` (path relative to `folder` → content) are written into the copy. Blocks: use a thread.
+    `folder` itself. `files` (path relative to `folder` → content) are written into the copy, those `without` (real
+    paths) are left out. Blocks: use a thread.
     """
     with tempfile.TemporaryDirectory(prefix="jupyter-agent-", ignore_cleanup_errors=True) as name:
         top = Path(os.path.realpath(name))
@@ -68,7 +78,7 @@ def folder_copy(folder: Path | None, *, files: Mapping[str, bytes] | None = None
             folder = Path(os.path.realpath(folder))
             project = project_of(folder)
             target = top / (project.name or "root")
-            copy = FolderCopy(target / folder.relative_to(project), target, project)
+            copy = FolderCopy(target / folder.relative_to(project), target, project, without=without)
             copy.cwd.mkdir(parents=True)
             _fill(copy, folder, copy.cwd)
             if project != folder:
@@ -92,6 +102,35 @@ def project_of(folder: Path) -> Path:
     return folder
 
 
+def written_in(notebook: Path | None, windows: Sequence[Window]) -> set[Path]:
+    """Files around a notebook, itself aside, last written within one of the windows: what runs there left behind.
+
+    Looks at `COUNT_LIMIT` files at most. Blocks: use a thread.
+    """
+    if notebook is None:
+        return set()
+    real = Path(os.path.realpath(notebook))
+    found: set[Path] = set()
+    pending, looked = [project_of(real.parent)], 0
+    while pending and looked < COUNT_LIMIT:
+        try:
+            entries = list(os.scandir(pending.pop(0)))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.name in LEFT_OUT or entry.name in LINKED:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(Path(entry.path))
+            elif entry.is_file(follow_symlinks=False) and entry.path != str(real):
+                looked += 1
+                with suppress(OSError):
+                    written = entry.stat(follow_symlinks=False).st_mtime
+                    if any(begin - COARSE_CLOCK <= written <= end + COARSE_CLOCK for begin, end in windows):
+                        found.add(Path(entry.path))
+    return found
+
+
 def _fill(copy: FolderCopy, source: Path, target: Path, *, filled: Path | None = None) -> None:
     """Mirror `source` into `target`, breadth first; `filled` is a folder below that is there already."""
     pending = [(source, target)]
@@ -103,7 +142,7 @@ def _fill(copy: FolderCopy, source: Path, target: Path, *, filled: Path | None =
             continue
         for entry in entries:
             path, place = Path(entry.path), there / entry.name
-            if entry.name in LEFT_OUT or path == filled:
+            if entry.name in LEFT_OUT or path == filled or path in copy.without:
                 continue
             with suppress(OSError):
                 if entry.is_symlink():

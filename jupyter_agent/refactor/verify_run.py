@@ -82,6 +82,7 @@ async def run_fresh(
     path: Path | None = None,
     files: Mapping[str, bytes] | None = None,
     only: Collection[str] | None = None,
+    without: Collection[Path] = (),
     timeout: float = CELL_TIMEOUT,
     start: StartKernel | None = None,
     on_cell: OnCell | None = None,
@@ -89,12 +90,12 @@ async def run_fresh(
     """Run the code cells (those in `only`, if given) in order; the first error that no mark allows ends the run.
 
     `metadata` is the notebook's, `path` where it lies (relative data files resolve from there), `files` are added to
-    the copy: path relative to the notebook's folder → content. Raises KernelError when no kernel can be started. When
-    cancelled, the kernel is ended and the copy removed.
+    the copy (path relative to the notebook's folder → content), and files `without` (real paths) are left out of it.
+    Raises KernelError when no kernel can be started. When cancelled, the kernel is ended and the copy removed.
     """
     code = [cell for cell in cells if cell.type == "code" and (only is None or cell.id in only)]
     began = datetime.now(UTC)
-    async with _copied(path, files) as copy:
+    async with _copied(path, files, without) as copy:
         kernel, notes = await _started(metadata, copy, path, start or start_client_kernel)
         try:
             runs = await _run_all(kernel, code, timeout, on_cell)
@@ -114,9 +115,9 @@ async def start_client_kernel(name: str, cwd: Path, notebook: str | None) -> Ker
 
 
 @asynccontextmanager
-async def _copied(path: Path | None, files: Mapping[str, bytes] | None) -> Any:
+async def _copied(path: Path | None, files: Mapping[str, bytes] | None, without: Collection[Path]) -> Any:
     """`folder_copy` made and removed off the event loop."""
-    context = folder_copy(path.parent if path is not None else None, files=files)
+    context = folder_copy(path.parent if path is not None else None, files=files, without=without)
     entering = asyncio.ensure_future(asyncio.to_thread(context.__enter__))
     try:
         copy = await asyncio.shield(entering)

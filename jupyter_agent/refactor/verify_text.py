@@ -56,6 +56,15 @@ _MASKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 
+_UNITS = r"(?:[nuµμm]?s|secs?|seconds?|milliseconds?|mins?|minutes?|h|hours?)"
+_TIMED = r"(?:elapsed|took|duration|runtime|seconds|(?:run(?:ning)?|wall|fit|train(?:ing)?) ?time)"
+DURATIONS: Sequence[tuple[str, str]] = (
+    (rf"(?<![\w.])\d[\d.,]*(?:[eE][-+]?\d+)?\s?{_UNITS}\b", "…"),
+    (rf"(?i)\b({_TIMED}\W{{1,12}})\d[\d.,:]*(?:[eE][-+]?\d+)?", r"\1…"),
+    (r"\b\d+:\d\d:\d\d(?:\.\d+)?\b", "…"),
+)
+"""`Rules.sanitize` that masks how long something took. For comparing two runs of the same code: else "30 s" is data."""
+
 _TOKEN = re.compile(
     r"(?P<moment>(?<![\d-])\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)"
     r"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d \d{4}"
