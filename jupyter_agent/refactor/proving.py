@@ -24,7 +24,7 @@ from jupyter_agent.notebook.transaction import apply
 from jupyter_agent.refactor.against import cells_of
 from jupyter_agent.refactor.chain import Step, complete_groups, plan_steps
 from jupyter_agent.refactor.plan import Context, FileWrite, Plan
-from jupyter_agent.refactor.verify import Original, VerifyReport, verify
+from jupyter_agent.refactor.verify import ORIGINAL_STOPPED, Original, VerifyReport, verify
 from jupyter_agent.refactor.verify_run import CELL_TIMEOUT, OnCell, StartKernel
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from jupyter_agent.workspace import Workspace
 
 Status = Literal["proven", "unproven", "failed", "unverified", "unchanged", "refused", "error"]
+STORED_COMPARED = (
+    "As it was, the notebook stops with an error in a fresh kernel: its stored outputs were compared with."
+)
 NOTHING_RUN = "No code cell changes, so nothing had to be run."
 
 
@@ -199,20 +202,33 @@ async def prove(
     start: StartKernel | None = None,
     on_cell: OnCell | None = None,
 ) -> VerifyReport:
-    """Run the notebook before and after the plan in fresh kernels and compare. Raises KernelError where none starts."""
+    """Run the notebook before and after the plan in fresh kernels and compare. Raises KernelError where none starts.
+
+    A notebook that stops before the plan and runs through after it (its cells were out of order) is proven if it then
+    gives the outputs that are stored in it.
+    """
     if _code(cells) == _code(plan.after):
         return VerifyReport((), 0, 0.0, notes=(NOTHING_RUN,))
-    original = Original(cells, execute=True, groups=complete_groups(cells, plan))
-    return await verify(
-        plan.after,
-        metadata,
-        path=path,
-        original=original,
-        files=plan.file_bytes,
-        timeout=timeout,
-        start=start,
-        on_cell=on_cell,
-    )
+
+    async def compared(*, execute: bool) -> VerifyReport:
+        original = Original(cells, execute=execute, groups=complete_groups(cells, plan))
+        return await verify(
+            plan.after,
+            metadata,
+            path=path,
+            original=original,
+            files=plan.file_bytes,
+            timeout=timeout,
+            start=start,
+            on_cell=on_cell,
+        )
+
+    report = await compared(execute=True)
+    if any(verdict.reason.startswith(ORIGINAL_STOPPED) for verdict in report.verdicts) and report.status != "failed":
+        stored = await compared(execute=False)
+        if stored.ok:
+            return replace(stored, notes=(*stored.notes, STORED_COMPARED))
+    return report
 
 
 def _code(cells: Sequence[Cell]) -> list[tuple[str, str, tuple[str, ...]]]:

@@ -17,6 +17,7 @@ from jupyter_agent.refactor.verify_config import project_patterns
 from jupyter_agent.refactor.verify_run import CELL_TIMEOUT, CellRun, FreshRun, OnCell, StartKernel, run_fresh
 from jupyter_agent.refactor.verify_text import RELATIVE_TOLERANCE, Rules, normal, same_text
 
+ORIGINAL_STOPPED = "The original did not run to its end here"
 Verdict = Literal["same", "changed", "new_error", "not_deterministic", "unproven"]
 Status = Literal["proven", "unproven", "failed"]
 
@@ -215,7 +216,7 @@ def _verdict(pair: _Pair, before: FreshRun | None, after: FreshRun, rules: Rules
     old_runs = [before.cells[cell.id] for cell in pair.old] if before is not None else []
     unfinished = next((run for run in old_runs if run.status != "ok"), None)
     if unfinished is not None:
-        return verdict("unproven", f"The original did not run to its end here: {unfinished.reason}")
+        return verdict("unproven", f"{ORIGINAL_STOPPED}: {unfinished.reason}")
     old, new = _outputs(pair.old, before), _outputs(pair.new, after)
     if not all(marks(cell).compared for cell in shown):
         return verdict("same", "Its output is not compared: it is marked nbval-ignore-output.")

@@ -139,6 +139,22 @@ def test_nothing_to_do_is_fine(tmp_path: Path) -> None:
     assert notebook.read_bytes() == before
 
 
+@pytest.mark.parametrize(("shown", "code"), [("1\n", 0), ("7\n", 1)])
+def test_cells_out_of_order_are_proved_by_the_stored_outputs(tmp_path: Path, shown: str, code: int) -> None:
+    output = {"output_type": "stream", "name": "stdout", "text": [shown]}
+    cells = [code_cell("use", "print(x)", outputs=[output], execution_count=2), code_cell("make", "x = 1")]
+    cells[1]["execution_count"] = 1
+    notebook = notebook_file(tmp_path / "a.ipynb", cells=cells)
+    done = run_program("refactor", "order-cells", "a.ipynb", "--write", cwd=tmp_path)
+    assert done.returncode == code, done.stdout + done.stderr
+    if code == 0:
+        assert [cell["id"] for cell in saved(notebook)] == ["make", "use"]
+        assert "stored outputs were compared" in done.stdout
+    else:
+        assert [cell["id"] for cell in saved(notebook)] == ["use", "make"]
+        assert "could not be proved" in done.stdout
+
+
 def test_outputs_are_stripped_without_running_anything(tmp_path: Path) -> None:
     output = {"output_type": "stream", "name": "stdout", "text": ["1\n"]}
     cell = code_cell("c1", "open('ran', 'w'); raise SystemExit", outputs=[output], execution_count=1)
