@@ -22,6 +22,13 @@ _LISTS = ("blocks", "edits", "replacements")
 _TEXTS = ("text", "diff")
 _COUNT = ("expected_count", "expected_replacements", "expectedReplacements")
 _ALL = ("replace_all", "replaceAll", "allow_multiple")
+_FIRST, _LAST = ("start_line",), ("end_line",)
+_OPTIONS: tuple[tuple[tuple[str, ...], type, Any], ...] = (
+    (_ALL, bool, False),
+    (_COUNT, int, 1),
+    (_FIRST, int, None),
+    (_LAST, int, None),
+)
 _FORM = "Send blocks as a list of {search, replace}, or text with SEARCH/REPLACE markers."
 
 
@@ -40,14 +47,15 @@ class EditArguments:
 def read_arguments(arguments: Mapping[str, Any]) -> EditArguments:
     """Raises BadArguments, or EditRefused("syntax", …) for malformed marker text."""
     blocks, options = _read(arguments)
-    count = _one({**arguments, **options}, _COUNT, int)
+    given = {**arguments, **options}
+    count = _one(given, _COUNT, int)
     return EditArguments(
         blocks=tuple(blocks),
         path=_one(arguments, _PATH, str),
-        start_line=_one(arguments, ("start_line",), int),
-        end_line=_one(arguments, ("end_line",), int),
+        start_line=_one(given, _FIRST, int),
+        end_line=_one(given, _LAST, int),
         expected_count=1 if count is None else count,
-        replace_all=bool(_one({**arguments, **options}, _ALL, bool)),
+        replace_all=bool(_one(given, _ALL, bool)),
     )
 
 
@@ -88,11 +96,11 @@ def _whole_lines(search: str, replace: str) -> tuple[str, str]:
 
 
 def _shared_options(items: Sequence[object]) -> dict[str, Any]:
-    """`replace_all` and the count that stand in the blocks, if all blocks mean the same."""
+    """`replace_all`, the count and the lines that stand in the blocks, if all blocks mean the same."""
     options: dict[str, Any] = {}
-    for names, kind, default in ((_ALL, bool, False), (_COUNT, int, 1)):
+    for names, kind, default in _OPTIONS:
         given = {_one(item, names, kind) for item in items}
-        if given == {None}:
+        if given <= {None}:
             continue
         meant = {default if value is None else value for value in given}
         if len(meant) > 1:
@@ -122,6 +130,8 @@ def _fitted(name: str, value: Any, kind: type) -> Any:
     if kind is list and isinstance(value, Mapping):
         value = [value]
     if kind is int and isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     if kind is bool and isinstance(value, str) and value.lower() in ("true", "false"):
         value = value.lower() == "true"

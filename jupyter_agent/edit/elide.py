@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jupyter_agent.edit.indent import is_blank
-from jupyter_agent.edit.model import Block
+from jupyter_agent.edit.indent import indentation, is_blank
+from jupyter_agent.edit.lines import Text
+from jupyter_agent.edit.model import Block, Span
 from jupyter_agent.edit.placeholders import is_elision
 
 
@@ -27,6 +28,18 @@ def pieces(block: Block) -> list[Block]:
         else:
             found.append(Block(search, replace))
     return found
+
+
+def skip_stays_inside(text: Text, before: Span, after: Span) -> bool:
+    """Whether the lines between two pieces belong to what the lines next to them begin or end.
+
+    None of them may stand further left than these two; between an opening line and a deeper one, or a line and the
+    closing one, all of them must stand further right than the shallower.
+    """
+    upper, lower = (indentation(text.lines(span)[at].content) for span, at in ((before, -1), (after, 0)))
+    skipped = [line.content for line in text.lines(Span(text.line_end(before.end) + 1, max(after.start - 1, 0)))]
+    limit = min(len(upper), len(lower)) + (len(upper) != len(lower))
+    return all(is_blank(line) or len(indentation(line)) >= limit for line in skipped)
 
 
 def _split(lines: Sequence[str]) -> tuple[list[tuple[str, ...]], list[str]]:

@@ -1,8 +1,8 @@
-"""The edit engine: replaces blocks of lines in a text, all of them or none, or refuses. Pure: no I/O, no clock.
+r"""The edit engine: replaces blocks of lines in a text, all of them or none, or refuses. Pure: no I/O, no clock.
 
 Every block is placed in the text as it was given, by the ladder in `tiers`; a place must be the only one at its tier.
 Bytes outside the replaced lines are the same objects' bytes: line ends, byte-order mark, encoding and the missing or
-present final newline stay.
+present final newline stay. A text that has `\r` and no `\n` is one of lines that end in `\r`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,13 @@ def edit(
         body = _decoded(data[len(bom) :], encoding)
     else:
         bom, body = split_bom(data)
+    old_mac = b"\n" not in body and b"\r" in body
+    if old_mac:
+        body = body.replace(b"\r", b"\n")
     request = Request(Text(body), filename, expected_count, replace_all)
-    result = request.apply(_blocks(blocks), start_line, end_line)
-    written = result.data if encoding is None else _encoded(result.data, encoding)
+    result = request.apply(_blocks(blocks, returns=old_mac), start_line, end_line)
+    written = result.data.replace(b"\n", b"\r") if old_mac else result.data
+    written = written if encoding is None else _encoded(written, encoding)
     return replace(result, data=bom + written if bom else written)
 
 
@@ -118,7 +122,8 @@ def _encoded(data: bytes, encoding: str) -> bytes:
         raise refuse.unencodable("REPLACE") from None
 
 
-def _blocks(blocks: Sequence[tuple[str, str]]) -> list[Block]:
+def _blocks(blocks: Sequence[tuple[str, str]], *, returns: bool = False) -> list[Block]:
+    r"""The blocks as lines; with `returns` a lone `\r` ends a line too."""
     if not blocks:
         raise EditRefused("arguments", "There is no block to apply. Send at least one SEARCH and REPLACE.")
     parsed = []
@@ -128,6 +133,8 @@ def _blocks(blocks: Sequence[tuple[str, str]]) -> list[Block]:
                 encode(text)
             except UnicodeEncodeError:
                 raise refuse.unencodable(part) from None
-        lines = normalise(replacement)
-        parsed.append(Block(tuple(normalise(search).split("\n")), tuple(lines.split("\n")) if lines else ()))
+        wanted, new = normalise(search), normalise(replacement)
+        if returns:
+            wanted, new = wanted.replace("\r", "\n"), new.replace("\r", "\n")
+        parsed.append(Block(tuple(wanted.split("\n")), tuple(new.split("\n")) if new else ()))
     return parsed

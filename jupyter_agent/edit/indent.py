@@ -92,24 +92,32 @@ def _fixed_lines(search: Sequence[str], text: Sequence[str]) -> frozenset[int]:
 def _speaks_for_the_text(search: Sequence[str], text: Sequence[str], replace: Sequence[str]) -> bool:
     """Whether REPLACE is already indented like the text, although SEARCH is not.
 
-    Decided by the lines SEARCH and REPLACE have in common. Raises Unrepairable where there are none and REPLACE
-    starts at the text's own level: it may mean that level, or one that is deeper by the same difference.
+    Decided by the lines SEARCH and REPLACE have in common. Raises Unrepairable where they do not tell and REPLACE is
+    deeper than SEARCH as the text is, or its lowest level is the text's own: it may mean that level, or one that is
+    moved by the same difference.
     """
-    base = min((indentation(line) for line in text if not is_blank(line)), key=len)
-    filled = [indentation(line) for line in replace if not is_blank(line)]
-    own_base = min((indentation(line) for line in search if not is_blank(line)), key=len)
-    lowest = min(filled, key=len)
-    if base == own_base or not base or lowest == own_base or not all(level.startswith(base) for level in filled):
+    own, theirs, new = (
+        [indentation(line) for line in lines if not is_blank(line)] for lines in (search, text, replace)
+    )
+    own_base, base, lowest = (min(levels, key=len) for levels in (own, theirs, new))
+    deeper = any(
+        len(wanted) < min(len(found), len(level))
+        for wanted, found, level in ((own[0], theirs[0], new[0]), (own_base, base, lowest))
+    )
+    level_with_text = own_base not in (base, lowest) and base != "" and lowest.startswith(base)
+    if not deeper and not level_with_text:
         return False
     common = [
         (indentation(search[old]), indentation(text[old]), indentation(replace[new]))
         for new, old in enumerate(align([line.strip() for line in search], [line.strip() for line in replace]))
         if old is not None and not is_blank(replace[new])
     ]
-    differing = [(wanted, found, own) for wanted, found, own in common if wanted != found]
-    if differing and all(own == found for _, found, own in differing):
+    differing = [(wanted, found, level) for wanted, found, level in common if wanted != found]
+    if differing and all(level == found for _, found, level in differing):
         return True
-    if not differing and lowest == base:
+    if differing and all(level == wanted for wanted, _, level in differing):
+        return False
+    if deeper or (not differing and lowest == base):
         raise Unrepairable("REPLACE is indented like the file and SEARCH is not, so its level is not certain")
     return False
 
@@ -128,6 +136,8 @@ def _derive(pairs: Sequence[Pair], replace: Sequence[str]) -> Map:
             if mapped is not None:
                 _check_one_reading(levels, own)
                 return mapped
+    if levels.keys() >= set(own):
+        return lambda number, level: levels[level]
     return _step_changed(levels, [pair.search for pair in pairs], own)
 
 
@@ -189,10 +199,10 @@ def _first_line_bare(pairs: Sequence[Pair], replace: Sequence[str]) -> Map | Non
     if any(pair.search != pair.text or not pair.search for pair in pairs[1:]):
         return None
     if len(pairs) == 1:
-        if len(replace) < 2 or any(not level.startswith(lost) for level in own[1:]):
+        if len(replace) < 2 or not all(own[1:]):
             return None
         opens, level_with_text = replace[0].rstrip().endswith(_OPENERS), own[1] == lost
-        if opens and level_with_text:
+        if opens and (level_with_text or any(not level.startswith(lost) for level in own[1:])):
             return None
         if not opens and not level_with_text:
             raise Unrepairable("SEARCH lost its indentation, and REPLACE's lines can be read at two levels")
@@ -241,7 +251,10 @@ def _units(levels: dict[str, str], block_levels: Sequence[str], kind: str, text_
     proportion = len(base) / len(text_base) if base and text_base else 0
     if text_kind == "\t":
         unit = 1 if kind == "\t" else _first_increase(block_levels) or int(proportion) or 1
-        if unit != proportion and any(len(level) < len(base) for level in block_levels):
+        one_reading = unit == proportion and not any(
+            len(base) % step == 0 and len(base) // step < len(text_base) for step in _STEPS[:2] if kind != "\t"
+        )
+        if not one_reading and any(len(level) < len(base) for level in block_levels):
             raise Unrepairable("a line of REPLACE is less indented than all of SEARCH, so its level is not certain")
         return unit, 1
     if kind == "\t" and proportion and len(text_base) % len(base) == 0:

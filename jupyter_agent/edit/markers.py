@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 from jupyter_agent.errors import EditRefused
 
-_OPEN = r"(?P<indent>[ \t]*)(?P<fence><{5,}|-{5,}) ?SEARCH>?[ \t]*"
+_OPEN = r"(?P<indent>[ \t]*)(?P<fence><{5,}|-{5,})[ \t]*SEARCH>?[ \t]*"
 _DIVIDER = r"[ \t]*(={5,})[ \t]*"
-_CLOSE = r"[ \t]*(>{5,}|\+{5,}) ?REPLACE[ \t]*"
+_CLOSE = r"[ \t]*(>{5,}|\+{5,})[ \t]*REPLACE[ \t]*"
+_BEGUN = r"[ \t]*<{5,}.*"
 _FORM = "<<<<<<< SEARCH, the lines, =======, the new lines, >>>>>>> REPLACE"
 _LONGER = "If the lines hold such markers themselves, use longer markers (9 characters) for the block, or send blocks."
 
@@ -29,16 +30,19 @@ _LONGER = "If the lines hold such markers themselves, use longer markers (9 char
 def parse_blocks(text: str) -> list[tuple[str, str]]:
     """The blocks as (search, replace), whole lines without the last newline. Raises EditRefused("syntax", …)."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    blocks, number = [], 0
+    blocks, number, last_opening = [], 0, ""
     while number < len(lines):
         opening = re.fullmatch(_OPEN, lines[number])
         if opening is not None:
             block = _read(lines, number, opening)
             blocks.append((block.search, block.replace))
-            number = block.end
-        elif re.fullmatch(_DIVIDER, lines[number]) or re.fullmatch(_CLOSE, lines[number]):
+            number, last_opening = block.end, opening[0].strip()
+        elif any(re.fullmatch(pattern, lines[number]) for pattern in (_DIVIDER, _CLOSE, _BEGUN)):
             raise _malformed(number, lines[number], f"stands outside a block. {_LONGER}")
         number += 1
+    cut = lines[-1].strip()
+    if cut and last_opening.startswith(cut):
+        raise _malformed(len(lines) - 1, cut, "is the beginning of a marker: the text was cut off.")
     if not blocks:
         raise EditRefused("syntax", f"There is no SEARCH/REPLACE block in the text. The form is: {_FORM}.")
     return blocks

@@ -17,6 +17,8 @@ _COMMENT = (
     r"\s*(?:\*+/\}?|--+>|\"\"\"|'''|\*\))?\s*"
 )
 _BRACKETED = r"\s*(?:\[(?P<square>.*)\]|\((?P<round>.*)\)|<(?P<angle>[^/].*)>|\{(?P<curly>.*)\})\s*"
+_BARE = r"\s*((?:\.{3,}|…)\s*[A-Za-z]\w*\s+\w.*)"
+"""Dots and several words: `...rest` alone is JavaScript."""
 _LONGEST = 200
 """Characters: a longer line says more than that something was left out."""
 
@@ -52,7 +54,8 @@ def is_placeholder_comment(line: str) -> bool:
         return _stands_for_code(comment["text"], note=False)
     bracketed = re.fullmatch(_BRACKETED, line)
     if bracketed is None:
-        return False
+        bare = re.fullmatch(_BARE, line)
+        return bare is not None and _stands_for_code(bare[1], note=True)
     text = next(group for group in bracketed.groups() if group is not None)
     return _stands_for_code(text, note=True)
 

@@ -16,6 +16,7 @@ PLAIN = {
 """What the punctuation tier takes as equal. Full-width forms are not in it: in a string they are other characters."""
 
 _PLAIN_BYTES = {character.encode(): plain.encode() for character, plain in PLAIN.items()}
+_PLAIN_ORDINALS = str.maketrans(PLAIN)
 _TYPOGRAPHIC = b"|".join(_PLAIN_BYTES)
 
 
@@ -24,6 +25,10 @@ def plain(data: bytes) -> bytes:
     if data.isascii():
         return data
     return re.sub(_TYPOGRAPHIC, lambda match: _PLAIN_BYTES[match[0]], data)
+
+
+def plain_text(text: str) -> str:
+    return text.translate(_PLAIN_ORDINALS)
 
 
 def typed_for_plain(search: Sequence[str], text: Sequence[str]) -> dict[int, str]:

@@ -9,7 +9,7 @@ from jupyter_agent.edit.align import align, replaced_pairs
 from jupyter_agent.edit.indent import indentation, is_blank, reindent
 from jupyter_agent.edit.lines import Line
 from jupyter_agent.edit.model import Located, Tier
-from jupyter_agent.edit.punctuation import typed_for_plain
+from jupyter_agent.edit.punctuation import plain_text, typed_for_plain
 
 PENALTIES = {
     Tier.EXACT: 0,
@@ -50,7 +50,7 @@ def repair(located: Located, region: Sequence[Line], main_eol: str) -> Repaired:
         fresh = _without_typed_punctuation(search, found, fresh)
         plain_search = _without_typed_punctuation(search, found, search)
         fresh = _without_spurious_trailing_blanks(plain_search, found, fresh)
-        fresh = reindent(plain_search, found, fresh)
+        fresh = reindent(plain_search, _plain_indentation(found), fresh)
     contents = [content if old is None else found[old] for content, old in zip(fresh, kept, strict=True)]
     ends = _ends(region, kept, main_eol)
     lines = tuple(Line(content, end) for content, end in zip(contents, ends, strict=True))
@@ -70,6 +70,13 @@ def penalty(located: Located, found: Sequence[str]) -> int:
 def _without_typed_punctuation(search: Sequence[str], found: Sequence[str], lines: Sequence[str]) -> list[str]:
     table = typed_for_plain(search, found)
     return [line.translate(table) for line in lines] if table else list(lines)
+
+
+def _plain_indentation(lines: Sequence[str]) -> list[str]:
+    """The lines with typographic blanks before their content as spaces: a level is then what it looks like."""
+    if all(map(str.isascii, lines)):
+        return list(lines)
+    return [plain_text(line[: len(line) - len(line.lstrip())]) + line.lstrip() for line in lines]
 
 
 def _trailing(line: str) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from jupyter_agent.edit import refuse, splice
-from jupyter_agent.edit.elide import pieces
+from jupyter_agent.edit.edges import without_blank_edges
+from jupyter_agent.edit.elide import pieces, skip_stays_inside
 from jupyter_agent.edit.indent import is_blank
 from jupyter_agent.edit.lines import Text, encode
 from jupyter_agent.edit.model import Block, EditResult, Located, Span, Tier, Window
@@ -112,7 +113,8 @@ class Request:
                 raise refuse.already_applied(refuse.places(self.text, [span])[0])
 
     def _elided(self, block: Block, ladder: Ladder) -> list[Located]:
-        """The pieces of a block that skips lines with `...`: each unique, in order; empty if it is none."""
+        """The pieces of a block that skips lines with `...`: each unique, in order; empty if it is none,
+        or if a skip would reach into other code than it was written for."""
         found: list[Located] = []
         for piece in pieces(block):
             located = ladder.locate_strictly(piece)
@@ -120,12 +122,14 @@ class Request:
                 return []
             if len(located.spans) != 1:
                 raise refuse.ambiguous(self.text, located.spans, located.tiers[-1], 1)
+            if found and not skip_stays_inside(self.text, found[-1].spans[0], located.spans[0]):
+                return []
             found.append(Located(piece, located.spans, (Tier.ELISION, *located.tiers)))
         return [located for located in found if located.block.search != located.block.replace]
 
     def _not_found(self, block: Block, ladder: Ladder, earlier: Sequence[Block]) -> EditRefused:
         if not all(map(is_blank, block.replace)):
-            applied = ladder.locate_whole_lines(Block(block.replace, ()))
+            applied = ladder.locate_whole_lines(without_blank_edges(Block(block.replace, ())))
             if applied is not None:
                 return refuse.already_applied(refuse.places(self.text, applied.spans)[0])
         hints, kind = [], "not_found"

@@ -24,6 +24,8 @@ class Change:
     penalty: int
     how: str
     """The tolerances, for the warning; empty for an exact match."""
+    deletes: bool = False
+    """Whether whole lines go, with the last one's end: an empty `new` may also be a line that became blank."""
 
 
 def change(text: Text, number: int, located: Located, span: Span) -> Change:
@@ -37,7 +39,7 @@ def change(text: Text, number: int, located: Located, span: Span) -> Change:
     if made.new == text.data[span.start : span.end] and (made.new or located.block.replace):
         raise refuse.no_change()
     if not located.block.replace and Tier.PARTIAL not in located.tiers:
-        return Change(number, text.with_end(span), b"", made.tiers, made.penalty, made.how)
+        return Change(number, text.with_end(span), b"", made.tiers, made.penalty, made.how, deletes=True)
     return made
 
 
@@ -87,8 +89,7 @@ def apply(text: Text, changes: Sequence[Change]) -> EditResult:
 
 def _with_its_final_newline(text: Text, data: bytes, last: Change) -> bytes:
     """Takes the newline off that a deleted unterminated last line leaves behind."""
-    deleted_the_end = not last.new and last.span.end == len(text.data) and Tier.PARTIAL not in last.tiers
-    if deleted_the_end and not text.ends_with_newline:
+    if last.deletes and last.span.end == len(text.data) and not text.ends_with_newline:
         return data.removesuffix(b"\n").removesuffix(b"\r") if data.endswith(b"\r\n") else data.removesuffix(b"\n")
     return data
 
@@ -116,9 +117,9 @@ def _hunks(text: Text, ordered: Sequence[Change]) -> tuple[Hunk, ...]:
     for change in ordered:
         start, end = change.span.start, change.span.end
         known = (start, text.line_at(start, known))
-        deleted = not change.new and Tier.PARTIAL not in change.tiers
-        removed = text.data.count(b"\n", start, end) + (not deleted or end == len(text.data) != text.line_start(end))
-        added = 0 if deleted else change.new.count(b"\n") + 1
+        unterminated = end == len(text.data) != text.line_start(end)
+        removed = text.data.count(b"\n", start, end) + (not change.deletes or unterminated)
+        added = 0 if change.deletes else change.new.count(b"\n") + 1
         first = known[1]
         hunk = Hunk(
             change.block,

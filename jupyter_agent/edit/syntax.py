@@ -23,6 +23,12 @@ _CONTEXT_LINES = 2
 _LINE_WIDTH = 200
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
 
+_SQL_PARAMETER = re.compile(rb"\{\{[^{}\n]*\}\}|\{\w+\}|(?<![:\w]):[A-Za-z_]\w*|%\(\w+\)s|\$\{?[A-Za-z_]\w*\}?")
+_SQL_DIALECTS = (
+    *("PRAGMA", "ATTACH", "DETACH", "DESCRIBE", "SUMMARIZE", "INSTALL", "LOAD", "COPY", "EXPORT", "IMPORT", "PIVOT"),
+    *("UNPIVOT", "CALL", "SHOW", "EXPLAIN", "USE", "VACUUM", "ANALYZE", "FROM"),
+)
+"""Statements that the grammar does not know and that SQLite, DuckDB or a warehouse does."""
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 _Error = tuple[int, str]
@@ -103,6 +109,8 @@ def _errors(data: bytes, language: str, other: bytes | None) -> list[_Error]:
     """What is wrong in `data`; of large Python, only what is wrong where it differs from `other`."""
     if language == "toml":
         return _toml_errors(data)
+    if language == "sql":
+        return _sql_errors(data)
     if language != "python":
         return trees.errors(data, language, other)
     changed = None if len(data) <= COMPILED or other is None else trees.changed_statements(data, other, language)
@@ -126,6 +134,17 @@ def _compiled(source: bytes | str, flags: int) -> list[_Error]:
     except (RecursionError, MemoryError):
         return []  # nested deeper than this interpreter can tell about
     return []
+
+
+def _sql_errors(data: bytes) -> list[_Error]:
+    """Without what a magic or a driver fills in, and without statements of one database only."""
+    filled = _SQL_PARAMETER.sub(lambda match: b"x" * len(match[0]), data)
+    starts = _lines(filled)
+    return [
+        error
+        for error in trees.errors(filled, "sql")
+        if not starts[error[0]].lstrip().upper().startswith(_SQL_DIALECTS)
+    ]
 
 
 def _toml_errors(data: bytes) -> list[_Error]:

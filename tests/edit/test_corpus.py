@@ -50,15 +50,28 @@ def check(case: dict[str, Any], apply: Callable[[bytes], bytes]) -> None:
         assert case.get("also_ok_refused"), f"wrongly refused: {result.kind}: {result.message}"
 
 
+def applied(case: dict[str, Any], data: bytes) -> bytes:
+    if "block_text" in case:
+        blocks = parse_blocks(case["block_text"])
+    else:
+        blocks = [(block["search"], block["replace"]) for block in case["blocks"]]
+    return edit_bytes(data, blocks, filename=case.get("filename"))
+
+
 @pytest.mark.parametrize("case", cases("corpus.jsonl"))
 def test_corpus(case: dict[str, Any]) -> None:
-    blocks = [(block["search"], block["replace"]) for block in case["blocks"]]
-    check(case, lambda data: edit_bytes(data, blocks, filename=case.get("filename")))
+    check(case, lambda data: applied(case, data))
 
 
 @pytest.mark.parametrize("case", cases("corpus_raw.jsonl"))
 def test_marker_text(case: dict[str, Any]) -> None:
-    check(case, lambda data: edit_bytes(data, parse_blocks(case["block_text"])))
+    check(case, lambda data: applied(case, data))
+
+
+@pytest.mark.parametrize("case", cases("extra.jsonl"))
+def test_further_cases(case: dict[str, Any]) -> None:
+    """Cases of the same kinds and of the marker form, found by trying to break the engine."""
+    check(case, lambda data: applied(case, data))
 
 
 def test_corpus_is_whole() -> None:

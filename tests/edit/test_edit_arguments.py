@@ -28,6 +28,9 @@ UNDERSTOOD: list[tuple[dict[str, Any], EditArguments]] = [
     ({"old_string": "a", "new_string": "b", "expected_replacements": 2}, EditArguments(PAIR, expected_count=2)),
     ({"diff": "------- SEARCH\na\n=======\nb\n+++++++ REPLACE"}, EditArguments(PAIR)),
     ({"text": "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE"}, EditArguments(PAIR)),
+    ({"blocks": [{"search": "a", "replace": "b", "start_line": 3, "end_line": 5}]}, EditArguments(PAIR, None, 3, 5)),
+    ({"search": "a", "replace": "b", "expected_count": 2.0}, EditArguments(PAIR, expected_count=2)),
+    ({"blocks": []}, EditArguments(())),
     ({"path": "x", "file_path": "x", "old_str": "a", "new_str": "b"}, EditArguments(PAIR, "x")),
 ]  # fmt: skip
 
@@ -45,6 +48,8 @@ REFUSED: list[dict[str, Any]] = [
     {"old_string": "a", "new_string": "b", "replace_all": "perhaps"},
     {"old_string": "a", "new_string": "b", "expected_replacements": True},
     {"edits": [{"search": "a", "replace": "b", "replace_all": True}, {"search": "c", "replace": "d"}]},
+    {"blocks": [{"search": "a", "replace": "b", "start_line": 3}, {"search": "c", "replace": "d", "start_line": 9}]},
+    {"old_string": "a", "new_string": "b", "expected_count": 1.5},
 ]
 
 

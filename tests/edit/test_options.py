@@ -66,6 +66,19 @@ def test_hunks_tell_lines_before_and_after() -> None:
     assert result.warnings == ()
 
 
+def test_a_line_that_becomes_blank_is_no_deletion() -> None:
+    result = edit(b"a\nx\nb\n", [("x ", " ")])
+    assert result.data == b"a\n\nb\n"
+    assert (result.hunks[0].start_line, result.hunks[0].end_line, result.hunks[0].new_end_line) == (2, 2, 2)
+    assert edit(b"a\nx", [("x ", " ")]).data == b"a\n"
+
+
+def test_old_mac_line_ends() -> None:
+    assert edit(b"a\rb\rc", [("b\nc", "")]).data == b"a"
+    assert edit(b"a\rb\ra\r", [("a", "x\ny")], start_line=3).data == b"a\rb\rx\ry\r"
+    assert edit(b"  a\rb\r", [("a", "c")]).data == b"  c\rb\r"
+
+
 def test_warnings_name_the_tolerance_and_its_penalty() -> None:
     result = edit(b"if a:\n    b()\n", [("b()", "c()")])
     assert result.warnings == (

@@ -28,6 +28,8 @@ PLACEHOLDERS = [
     "# [... rest of implementation ...]",
     "[... rest of the code ...]",
     "(rest of methods ...)",
+    "... rest of the code ...",
+    "    ...existing code...",
 ]
 SPEAKING = [
     "# handle the rest of the arguments",
@@ -43,6 +45,8 @@ SPEAKING = [
     "# see https://example.org/...",
     "# existing users keep their password",
     "[...items]",
+    "...rest",
+    "  ...existing, a,",
     "(...)",
     "print('...')",
     "# 1 ... 10",

@@ -219,9 +219,9 @@ def outside(data: bytes, ranges: list[tuple[int, int]]) -> list[bytes]:
     lines = data.split(b"\n")
     inside = {number for first, last in ranges for number in range(first, last + 1)}
     kept = [line for number, line in enumerate(lines, 1) if number not in inside]
-    if kept[-1:] == [b""]:
+    if kept and not kept[-1].rstrip(b"\r"):
         kept.pop()
-    return [*kept[:-1], *(line.removesuffix(b"\r") for line in kept[-1:])]
+    return [*kept[:-1], *(line.rstrip(b"\r") for line in kept[-1:])]
 
 
 @given(search=st.text(max_size=30), replace=st.text(max_size=30), data=st.binary(max_size=80))
