@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jupyter_agent.refactor.proving import Outcome, Task, perform
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jupyter_agent.notebook.document import Cell
 
-Done = Callable[[Task, Outcome], Awaitable[None]]
+Done = Callable[[Task, Outcome], Coroutine[Any, Any, None]]
 """Called with each outcome as it comes, one at a time; what it writes is finished before the next."""
 
 
@@ -39,16 +39,20 @@ async def run_all(tasks: Sequence[Task], done: Done, *, jobs: int, scheduler: st
                 outcomes = _outcomes(tasks, jobs, bar)
             async with contextlib.aclosing(outcomes):
                 async for task, outcome in outcomes:
-                    bar.advance()
-                    # A write that has begun is finished, whatever is pressed.
-                    finishing = asyncio.ensure_future(done(task, outcome))
-                    try:
-                        await asyncio.shield(finishing)
-                    except asyncio.CancelledError:
-                        await finishing
-                        raise
+                    with bar.advancing():
+                        await _finished(done(task, outcome))
 
     return await _interruptible(work())
+
+
+async def _finished(work: Coroutine[Any, Any, None]) -> None:
+    """A write that has begun is finished, whatever is pressed."""
+    finishing = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(finishing)
+    except asyncio.CancelledError:
+        await finishing
+        raise
 
 
 async def _outcomes(tasks: Sequence[Task], jobs: int, bar: _Bar) -> AsyncGenerator[tuple[Task, Outcome]]:
@@ -113,9 +117,8 @@ class _Bar:
 
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             console = make_console(sys.stderr)
-            # Results go to standard output meanwhile: nothing of them may end up on the other stream.
             self._progress = Progress(
-                *columns, console=console, transient=True, redirect_stdout=os.isatty(1), redirect_stderr=False
+                *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
             )
             self._progress.start()
             self._whole = self._progress.add_task("notebooks", total=self._count)
@@ -125,9 +128,16 @@ class _Bar:
         if self._progress is not None:
             self._progress.stop()
 
-    def advance(self) -> None:
-        if self._progress is not None:
-            self._progress.advance(self._whole)
+    @contextlib.contextmanager
+    def advancing(self) -> Iterator[None]:
+        """One notebook more is done. The bar makes room while that is said: it may share the terminal."""
+        if self._progress is None:
+            yield
+            return
+        self._progress.advance(self._whole)
+        self._progress.stop()
+        yield
+        self._progress.start()
 
     @contextlib.contextmanager
     def notebook(self, path: str) -> Any:

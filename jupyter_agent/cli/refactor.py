@@ -29,6 +29,9 @@ from jupyter_agent.summary import changes_of, summary_of
 TOOL = "refactor_notebook"
 """The name under which an applied refactoring stands in the journal."""
 
+WRITABLE = ("proven", "unverified")
+"""Statuses of what --write writes: proved, or not to be proved because of --no-verify."""
+
 
 def command_refactor(arguments: Namespace) -> int:
     if not arguments.notebooks:
@@ -76,7 +79,7 @@ class _Command:
     async def done(self, task: Task, outcome: Outcome) -> None:
         """Write what may be written, and say what became of the notebook."""
         refusal = ""
-        if self.arguments.write and outcome.status in ("proven", "unverified"):
+        if self.arguments.write and outcome.status in WRITABLE:
             try:
                 self.writer = self.writer or _Writer(self.arguments, list(self.names))
                 await self.writer.write(task, outcome)
@@ -92,7 +95,7 @@ class _Command:
             self._print(self.names[task.path], outcome, refusal)
 
     def _fine(self, outcome: Outcome) -> bool:
-        return outcome.status in ("proven", "unverified", "unchanged")
+        return outcome.status in (*WRITABLE, "unchanged")
 
     def _print(self, name: str, outcome: Outcome, refusal: str) -> None:
         text = self.text
@@ -118,10 +121,9 @@ class _Command:
         if count > 1:
             summarise(self.text, list(self.names.values()), self.outcomes)
         if self.written and self.writer is not None:
-            what = f"{len(self.written)} notebooks" if len(self.written) > 1 else "written"
-            said = f"{what} written" if len(self.written) > 1 else what
+            said = f"{len(self.written)} notebooks written" if len(self.written) > 1 else "written"
             self.text.line(f"{said}; `jupyter agent undo {self.writer.id}` takes it back", "dim")
-        elif not self.arguments.write and any(outcome.digest for outcome in self.outcomes.values()):
+        elif not self.arguments.write and any(each.status in WRITABLE for each in self.outcomes.values()):
             self.text.line("nothing was written; --write applies it", "dim")
 
 
