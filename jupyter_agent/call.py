@@ -49,6 +49,10 @@ class CallContext:
         return self._conversation.settings.trusted
 
     @property
+    def kernels_last(self) -> bool:
+        return self._conversation.settings.kernels_last
+
+    @property
     def todo(self) -> list[Json]:
         return self._conversation.todo
 

@@ -49,7 +49,7 @@ class Settings:
     `root` and `notebook` are absolute real paths. `rules` come from the user's settings, `answers` are asks settled in
     advance (`--allow`). `instructions` are (file name, text) of trusted rules files; `trusted`: the person trusts what
     the folder configures. Without `ledger` edits need no prior read (a single tool call). `verify`: check changes at
-    the end of a turn. `withhold`: what is kept from the model.
+    the end of a turn. `withhold`: what is kept from the model. `kernels_last`: kernels outlive a call.
     """
 
     root: Path
@@ -62,6 +62,7 @@ class Settings:
     ledger: bool = True
     withhold: Withhold = NOTHING_WITHHELD
     trusted: bool = False
+    kernels_last: bool = True
 
 
 @dataclass
@@ -326,6 +327,14 @@ class Conversation:
         await self.stop()
         self.save_state()
         await self.host.close()
+        await self._release(keep_background)
+
+    async def let_go(self, *, keep_background: bool = False) -> None:
+        """As `close`, but documents and kernels stay for executions that go on; then close `host`."""
+        self.save_state()
+        await self._release(keep_background)
+
+    async def _release(self, keep_background: bool) -> None:
         if keep_background:
             self.shell.detach()
         else:

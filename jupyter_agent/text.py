@@ -91,13 +91,13 @@ def as_seen(text: str) -> str:
 def clip(text: str, limit: int = RESULT_LIMIT, *, handle: str | None = None, more: str = "") -> str:
     """`text` in at most `limit` UTF-8 bytes: head and tail, and between them a notice of what was cut.
 
-    With `handle` the notice says that `read_output` shows the rest; `more` is a sentence to say instead (how to see the
-    rest by other means). Cuts fall on line ends where one is near. A limit too small for the notice gives the head.
+    With `handle` the notice says that `read_output` shows the rest; `more` says how to see it by other means. Cuts fall
+    on line ends where one is near. A limit too small for the notice gives the head.
     """
     if len(text) <= limit and len(_encode(text)) <= limit:
         return text
     if handle is not None:
-        more = f"read_output(handle={json.dumps(handle)}) shows all of it"
+        more = f"read_output(handle={json.dumps(handle)}) shows all of it" + (f"; {more}" if more else "")
     # The numbers of the final notice are not known yet: reserve room for the longest.
     room = limit - len(_encode(_notice(len(text), len(text), more)))
     if room < 32:

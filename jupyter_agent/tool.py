@@ -88,6 +88,11 @@ class ToolContext(Protocol):
         ...
 
     @property
+    def kernels_last(self) -> bool:
+        """Whether a kernel outlives this call, so that a cell may run on after it."""
+        ...
+
+    @property
     def todo(self) -> list[Json]:
         """The task list as `todo` last left it: items {text, status}."""
         ...

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 from jupyter_agent.budget import Budget
@@ -22,6 +23,7 @@ from jupyter_agent.cli.opening import (
     settings_of,
 )
 from jupyter_agent.cli.render import Renderer, make_console, text_of
+from jupyter_agent.cli.staying import Answered, answered_by_fork, until_ended
 from jupyter_agent.context import system_prompt
 from jupyter_agent.errors import UsageError
 from jupyter_agent.events import Event, Json, Note, Progress
@@ -41,12 +43,16 @@ def command_tool(arguments: Namespace) -> int:
         given = json.loads(arguments.arguments)
     except ValueError as error:
         raise UsageError(f'The arguments are not JSON: {error}. Write them as \'{{"path": "…"}}\'.') from None
-    return asyncio.run(_tool(arguments, given))
+    if arguments.kernel is None:
+        return asyncio.run(_tool(arguments, given, lambda _code: None))
+    return answered_by_fork(lambda answered: _tool(arguments, given, answered))
 
 
-async def _tool(arguments: Namespace, given: Json) -> int:
+async def _tool(arguments: Namespace, given: Json, answered: Answered) -> int:
+    """The call, its answer printed. `answered` is called while a cell on a kernel that stays still runs."""
     place = place_of_notebook(arguments.notebook, arguments.root)
     settings = settings_of(arguments, place, ledger=arguments.conversation is not None)
+    settings = replace(settings, kernels_last=arguments.kernel is not None)
     asker = TerminalAsker(make_console()) if is_interactive() and not arguments.json else None
     temporary = None if arguments.conversation else Path(tempfile.mkdtemp(prefix="jupyter-agent-"))
     journal = Journal.open(temporary) if temporary else open_journal(arguments.conversation, must_exist=False)
@@ -62,17 +68,29 @@ async def _tool(arguments: Namespace, given: Json) -> int:
             conversation.question = asker.question if asker else None
             conversation.subscribe(_Progress(quiet=arguments.json))
             conversation.begin_turn()
+            keep = temporary is None
             try:
                 result = await run_call(conversation, new_call_id(), arguments.name, given)
-            finally:
-                await conversation.close(keep_background=temporary is None)
+            except BaseException:
+                await conversation.close(keep_background=keep)
+                raise
+            running = [each for each in conversation.executions.values() if not each.done]
+            if arguments.kernel is None or not running:
+                await conversation.close(keep_background=keep)
+                running = []
+            else:
+                await conversation.let_go(keep_background=keep)
+        _print(result, as_json=arguments.json)
+        failed = REFUSED if conversation.refused_asks else FAILED
+        code = failed if result.is_error else DONE
+        if running:
+            answered(code)
+            await until_ended(running)
+            await conversation.host.close()
+        return code
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
-    _print(result, as_json=arguments.json)
-    if not result.is_error:
-        return DONE
-    return REFUSED if conversation.refused_asks else FAILED
 
 
 class _Progress:

@@ -26,6 +26,9 @@ _LOG = logging.getLogger("jupyter_agent.kernel")
 BURST = 200
 """Messages taken from a socket before other tasks of the loop get their turn."""
 
+REFUSED = 5.0
+"""Seconds in which nothing may listen at the ports of a connection file: a kernel that starts opens them late."""
+
 FIRST_START = 2.0
 """Seconds after connecting in which a `starting` of a kernel without a visible process is its first one."""
 
@@ -77,7 +80,7 @@ class Channels:
 
     async def open(self, timeout: float) -> dict[str, Any]:
         """The kernel_info reply, once requests are answered and iopub is known to reach us."""
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
         # The main shell may be busy for hours; a kernel with a control thread answers there meanwhile.
         asked = [self.ask("kernel_info_request", {}), self.ask("kernel_info_request", {}, channel="control")]
         while True:
@@ -90,13 +93,14 @@ class Channels:
                 asked.append(self.ask("kernel_info_request", {}, channel="control"))
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._iopub_seen.wait(), 0.2)
-            await self._check_opening(deadline, timeout)
+            await self._check_opening(began, timeout)
         if self._link.alive is None:
             await self._find_process()
         self._opened_at = time.monotonic()
         return dict(answered[0].result()["content"])
 
-    async def _check_opening(self, deadline: float, timeout: float) -> None:
+    async def _check_opening(self, began: float, timeout: float) -> None:
+        waited = time.monotonic() - began
         if self._link.alive is not None and not await self._link.alive():
             log = self._link.log()
             raise KernelError(
@@ -104,7 +108,13 @@ class Channels:
                 + (f" Its last words:\n{log}" if log else " It said nothing; try its command in a terminal."),
                 kind="start_failed",
             )
-        if time.monotonic() > deadline:
+        if waited > REFUSED and self._link.listens is not None and not await self._link.listens():
+            raise KernelError(
+                "The kernel of this connection file has ended: nothing listens at its ports. Start it again where it "
+                "was started, and give the new connection file.",
+                kind="dead",
+            )
+        if waited > timeout:
             raise KernelError(
                 f"The kernel did not answer within {timeout:g} s. If it is there, it may be busy in compiled code: "
                 "wait for it or interrupt it where it was started.",

@@ -31,6 +31,9 @@ REPLY_GRACE = 3.0
 
 INSPECT_TIMEOUT = 10.0
 
+FIRST_PROBE = 0.5
+"""Seconds in which a kernel of somebody else's answers when it is idle, at the first look at it."""
+
 WAKE_AGAIN = 0.3
 """Seconds after an interrupt at which a kernel that did not react is woken once more: the first may have come early."""
 
@@ -95,6 +98,8 @@ class ClientKernel:
         return str(self._info.get("language_info", {}).get("name", "")).lower()
 
     async def state(self) -> KernelState:
+        if self._others.probe_needed and not self._dead:
+            await self._probe(wait=FIRST_PROBE)
         status: KernelStatus = "dead" if self._dead else "busy" if self._busy() else "idle"
         busy = None if self._dead else self._busy()
         return KernelState(status, self._link.name, self.language, self._link.ours, busy, self._restarts)
@@ -116,7 +121,7 @@ class ClientKernel:
     ) -> LiveExecution:
         self._check_alive()
         if self._others.probe_needed:
-            await self._probe(wait=0.3)
+            await self._probe(wait=FIRST_PROBE)
         execution = LiveExecution(
             code,
             cell=cell,
@@ -140,6 +145,8 @@ class ClientKernel:
 
     async def variables(self, names: Sequence[str] | None = None, *, detail: bool = False) -> list[Variable]:
         self._check_alive()
+        if self._others.probe_needed:
+            await self._probe(wait=FIRST_PROBE)
         request = inspection.request(self.language, names, detail=detail)
         subshell = None
         if busy := self._busy():

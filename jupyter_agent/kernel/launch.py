@@ -5,6 +5,7 @@ Touches processes: starts kernels, keeps a registry of those, and ends exactly t
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import os
@@ -31,6 +32,7 @@ class Link:
     `client` gives a new jupyter_client client with a Session id of its own, channels not started. `alive` is polled;
     None when only the kernel itself can say. `interrupt` None: by message on the control channel. `restart` and
     `shutdown` are None where the kernel is not ours to restart or end. `log` is the end of what the process wrote.
+    `listens` asks whether anything is behind the kernel's ports; None where `alive` knows better.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Link:
     restart: Callable[[], Awaitable[None]] | None = None
     shutdown: Callable[[], Awaitable[None]] | None = None
     log: Callable[[], str] = lambda: ""
+    listens: Callable[[], Awaitable[bool]] | None = None
 
 
 def kernel_name(metadata: Mapping[str, Any]) -> str:
@@ -144,17 +147,38 @@ def connect_to(connection_file: str | Path) -> Link:
             raise KernelError(f"{path} is not a kernel connection file: {error}", kind="dead") from None
         return made
 
-    return Link(name=_name_in(path), ours=False, client=client)
+    content = _content_of(path)
+
+    async def listens() -> bool:
+        return await _listens(content)
+
+    name = content.get("kernel_name")
+    return Link(name if isinstance(name, str) else "", ours=False, client=client, listens=listens)
 
 
-def _name_in(path: str) -> str:
+def _content_of(path: str) -> Mapping[str, Any]:
     import json
 
     try:
-        name = json.loads(Path(path).read_bytes()).get("kernel_name")
-    except (OSError, ValueError, AttributeError):
-        return ""
-    return name if isinstance(name, str) else ""
+        content = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+async def _listens(content: Mapping[str, Any]) -> bool:
+    """Whether the shell's port takes connections; true wherever that is not known for sure."""
+    host, port = content.get("ip"), content.get("shell_port")
+    if content.get("transport", "tcp") != "tcp" or not isinstance(host, str) or not isinstance(port, int):
+        return True
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), 1.0)
+    except ConnectionRefusedError:
+        return False
+    except (OSError, TimeoutError):
+        return True
+    writer.close()
+    return True
 
 
 # ------------------------------------------------------------------------------------------- kernels we started

@@ -19,6 +19,7 @@ KernelStatus = Literal["none", "starting", "idle", "busy", "dead", "unknown"]
 class Busy:
     """What keeps the kernel busy: seconds so far, and the cell's id or first code line if known.
 
+    `what` is empty for code whose start nobody saw: then it runs for `seconds` at least.
     `ours` is true for an execution of this client; `code` is the whole code where it was seen, so that a caller who
     knows the notebook can name the cell.
     """
@@ -30,7 +31,9 @@ class Busy:
 
     def sentence(self) -> str:
         """`running cell ab12 for 40 s`."""
-        return f"running {self.what or 'code that was started before we connected'} for {self.seconds:.0f} s"
+        if not self.what:
+            return "running code that was started before this program connected"
+        return f"running {self.what} for {self.seconds:.0f} s"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +16,9 @@ from jupyter_agent.text import as_seen, clip
 
 Json = dict[str, Any]
 Detail = Literal["summary", "full", "none"]
+
+Keep = Callable[[str], str | None]
+"""Stores a text that is not shown whole; the handle that `read_output` pages through, None where it cannot be kept."""
 
 SUMMARY = 400
 """Bytes of one output's text in a summary."""
@@ -85,14 +88,16 @@ def output_blocks(
     images: int = MOST_IMAGES,
     handle: str | None = None,
     more: str = "",
+    keep: Keep | None = None,
 ) -> list[Json]:
     """Outputs as content blocks of the Messages API: one text block for neighbouring texts, image blocks in place.
 
     `limit`: bytes of text over all outputs, shared out to the longest ones last; `handle` and `more` as in `text.clip`,
-    for the notice where text is cut. At most `images` images are shown, the rest named.
+    for the notice where text is cut; without a handle `keep` makes one of the whole text. At most `images` images are
+    shown, the rest named.
     """
     shown = [show(output, counts) for output in outputs]
-    texts = _within(shown, limit, handle, more)
+    texts = _within(shown, limit, handle, more, keep)
     blocks: list[Json] = []
     for item, text in zip(shown, texts, strict=True):
         text = text.rstrip("\n")
@@ -110,7 +115,7 @@ def output_blocks(
     return blocks
 
 
-def _within(shown: Sequence[Shown], limit: int | None, handle: str | None, more: str) -> list[str]:
+def _within(shown: Sequence[Shown], limit: int | None, handle: str | None, more: str, keep: Keep | None) -> list[str]:
     texts = [item.text for item in shown]
     if limit is None:
         return texts
@@ -122,6 +127,8 @@ def _within(shown: Sequence[Shown], limit: int | None, handle: str | None, more:
         if size > share:
             break
         left -= size
+    if handle is None and keep is not None and any(size > share for size in sizes):
+        handle = keep("\n".join(text.rstrip("\n") for text in texts if text.strip("\n")))
     return [
         text if size <= share else clip(text, share, handle=handle, more=more)
         for text, size in zip(texts, sizes, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from jupyter_agent.notebook.document import Cell
-from jupyter_agent.notebook.outputs import Detail, brief_outputs, count_to_id, gist, output_blocks, summary_lines
+from jupyter_agent.notebook.outputs import Detail, Keep, brief_outputs, count_to_id, gist, output_blocks, summary_lines
 
 Json = dict[str, Any]
 CellStatus = Literal["ok", "error", "not_run"]
@@ -67,10 +67,11 @@ def cell_blocks(
     limit: int | None = None,
     room: int | None = None,
     more: str = "",
+    keep: Keep | None = None,
 ) -> list[Json]:
     """A whole cell as content blocks: header, source (numbered when lines `start`, `limit` were asked for), outputs.
 
-    `room`: bytes for the text of all outputs; `more` says how to see what was cut.
+    `room`: bytes for the text of all outputs; `more` says how to see what was cut, `keep` stores it whole.
     """
     if start is None and limit is None:
         source = cell.source
@@ -83,7 +84,7 @@ def cell_blocks(
         return [{"type": "text", "text": text + note}]
     if outputs == "summary":
         return [{"type": "text", "text": "\n".join([text, "outputs:", *summary_lines(cell.outputs, counts)])}]
-    blocks = output_blocks(cell.outputs, counts, limit=room, more=more)
+    blocks = output_blocks(cell.outputs, counts, limit=room, more=more, keep=keep)
     return join_blocks([{"type": "text", "text": f"{text}\noutputs:"}, *blocks])
 
 

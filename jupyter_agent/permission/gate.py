@@ -85,9 +85,10 @@ class Gate:
     async def _ask(self, tool: str, effect: Effect[Any], reason: str) -> None:
         if self.asker is None:
             flag = f"--allow {suggested_rule(tool, effect, self.root)}"
+            every_mode = verdict_in_every_mode(effect, untrusted_read=self.untrusted_read) is not None
             raise Denied(
                 f"{effect.title} needs approval ({reason}) and nobody can answer here. "
-                f"To allow it in advance: {flag!s}, or another --mode.",
+                f"To allow it in advance: {flag}{'' if every_mode else ', or another --mode'}.",
                 asked=True,
             )
         request = ApprovalRequest(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
+from jupyter_agent.edit.arguments import REPLACE_NAMES, SEARCH_NAMES, read_pair
 from jupyter_agent.errors import BadArguments
 from jupyter_agent.notebook.document import (
     ClearOutputs,
@@ -82,6 +83,7 @@ _ALIASES = {
     "ids": "cells",
     "lines": "at",
     "line": "at",
+    "edits": "blocks",
 }
 _OP_ALIASES = {"add": "insert", "append": "insert", "remove": "delete", "update": "replace", "set": "replace"}
 
@@ -116,8 +118,9 @@ def _repair_op(op: Any) -> Any:
         name = _ALIASES.get(key, key)
         if name not in op or name == key:
             fixed[name] = value
-    if "search" in fixed and "blocks" not in fixed:
-        fixed["blocks"] = [{"search": fixed.pop("search"), "replace": fixed.pop("replace", "")}]
+    names = {*SEARCH_NAMES, *REPLACE_NAMES} & fixed.keys()
+    if names.intersection(SEARCH_NAMES) and "blocks" not in fixed:
+        fixed["blocks"] = [{name: fixed.pop(name) for name in names}]
     if "op" not in fixed and fixed.get("type") in _NEEDS:
         fixed["op"] = fixed.pop("type")
     if "op" not in fixed:
@@ -155,16 +158,17 @@ def _repair_blocks(blocks: Any) -> Any:
         return blocks
     if len(blocks) == 2 and all(isinstance(part, str) for part in blocks):
         blocks = [blocks]
-    made: list[Any] = []
-    for block in blocks:
-        if isinstance(block, list) and len(block) == 2:
-            block = {"search": block[0], "replace": block[1]}
-        elif isinstance(block, dict):
-            names = {"old": "search", "old_string": "search", "old_str": "search"}
-            names |= {"new": "replace", "new_string": "replace", "new_str": "replace"}
-            block = {names.get(key, key): value for key, value in block.items()}
-        made.append(block)
-    return made
+    return [_repair_block(block) for block in blocks]
+
+
+def _repair_block(block: Any) -> Any:
+    if isinstance(block, dict):
+        block = {{"old": "search", "new": "replace"}.get(key, key): value for key, value in block.items()}
+    try:
+        search, replace = read_pair(block)
+    except BadArguments:
+        return block  # as it is: the schema says what is wrong with it
+    return {"search": search, "replace": replace}
 
 
 def _repair_targets(op: Json) -> Json:

@@ -16,6 +16,7 @@ from jupyter_agent.notebook.transaction import unknown_cell
 from jupyter_agent.text import clip
 from jupyter_agent.tool import ToolContext, ToolResult, tool
 from jupyter_agent.tools.cell_operations import Op, bare, operations, repair
+from jupyter_agent.tools.handles import Handles
 
 OUTLINE_LIMIT = 16_000
 """Bytes of an outline; `start` pages on."""
@@ -52,6 +53,7 @@ async def read_cells(
     counts = count_to_id(present)
     blocks: list[Json] = [{"type": "text", "text": f"ok {_cells(len(wanted))} of {len(present)} in {_name(notebook)}"}]
     room, source_room = OUTPUT_LIMIT // len(wanted), SOURCE_LIMIT
+    handles = Handles(ctx)
     shown: list[Cell] = []
     for cell in wanted:
         size = len(cell.source.encode("utf-8", "surrogatepass"))
@@ -63,12 +65,21 @@ async def read_cells(
             start, limit = 1, limit or 1_000
         more = f"read_output(cell={cell.id!r}) pages through it"
         blocks += cell_blocks(
-            cell, outputs=outputs, stale=stale, counts=counts, start=start, limit=limit, room=room, more=more
+            cell,
+            outputs=outputs,
+            stale=stale,
+            counts=counts,
+            start=start,
+            limit=limit,
+            room=room,
+            more=more,
+            keep=handles.keeper(cell.id),
         )
         source_room -= size
         shown.append(cell)
-    records = [record(cell, stale, source=True, outputs=outputs == "full") for cell in shown]
-    return ToolResult(join_blocks(blocks), {"path": notebook.path, "cells": records})
+    records = [record(cell, stale, source=True, outputs=outputs == "full") | handles.of(cell.id) for cell in shown]
+    details = {"path": notebook.path, "cells": records, "handle": handles.last}
+    return ToolResult(join_blocks(blocks), details)
 
 
 def _outline(

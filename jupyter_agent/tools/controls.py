@@ -15,6 +15,7 @@ from jupyter_agent.notebook.outputs import brief_outputs, output_blocks
 from jupyter_agent.notebook.render import join_blocks
 from jupyter_agent.tool import RESULT_LIMIT, ToolContext, ToolResult
 from jupyter_agent.tools.cell_runs import duration
+from jupyter_agent.tools.handles import Handles
 
 Action = Literal["status", "wait", "interrupt", "restart", "start"]
 Control = Callable[[ToolContext, Kernel, Notebook | None, float], Awaitable[ToolResult]]
@@ -34,13 +35,19 @@ async def busy_text(busy: Busy, notebook: Notebook | None) -> str:
 
 async def status(ctx: ToolContext, kernel: Kernel, notebook: Notebook | None, timeout: float) -> ToolResult:
     state = await kernel.state()
+    name = _named(state)
+    if state.status == "none":
+        return ToolResult.of(f"ok none: no kernel runs yet; {name} starts with the first run.", kernel=_record(state))
     doing = f": {await busy_text(state.busy, notebook)}" if state.busy else ""
     owner = "started by this program" if state.ours else "started by another program"
-    whose = "" if state.status == "none" else f", {owner}"
-    restarts = f", restarted {state.restarts} times" if state.restarts else ""
-    advice = " It starts with the first run." if state.status == "none" else ""
-    text = f"ok {state.status}{doing}; {state.name} ({state.language}){whose}{restarts}.{advice}"
-    return ToolResult.of(text, kernel=_record(state))
+    times = "once" if state.restarts == 1 else f"{state.restarts} times"
+    restarts = f", restarted {times}" if state.restarts else ""
+    return ToolResult.of(f"ok {state.status}{doing}; {name}, {owner}{restarts}.", kernel=_record(state))
+
+
+def _named(state: KernelState) -> str:
+    """`python3 (python)`; a connection file need not say the kernel's name."""
+    return f"{state.name} ({state.language})" if state.name else f"a {state.language} kernel"
 
 
 def _record(state: KernelState) -> dict[str, Any]:
@@ -70,16 +77,37 @@ async def wait(ctx: ToolContext, kernel: Kernel, notebook: Notebook | None, time
         name, value, _ = snapshot.error or (snapshot.status, "", [])
         first = f"error: {name or 'error'}: {value} after {seconds}"
     head = "\n".join([first, *([snapshot.advice] if snapshot.advice else [])])
-    blocks = [{"type": "text", "text": head}, *output_blocks(snapshot.outputs, limit=RESULT_LIMIT - len(head) - 100)]
-    details = {"status": snapshot.status, "seconds": snapshot.seconds, "outputs": brief_outputs(snapshot.outputs)}
+    handles = Handles(ctx)
+    handle = handles.keep_file(snapshot.spill, "wait")
+    limit = RESULT_LIMIT - len(head) - 100
+    shown = output_blocks(snapshot.outputs, limit=limit, handle=handle, keep=handles.keeper("wait"))
+    blocks = [{"type": "text", "text": head}, *shown]
+    details = {
+        "status": snapshot.status,
+        "seconds": snapshot.seconds,
+        "outputs": brief_outputs(snapshot.outputs),
+        "kernel": _record(await kernel.state()),
+        "handle": handles.last,
+    }
     return ToolResult(join_blocks(blocks), details, is_error=first.startswith("error"))
 
 
 async def _wait_for_others(kernel: Kernel, notebook: Notebook | None, timeout: float) -> ToolResult:
+    began, first = time.monotonic(), await kernel.state()
     state = await _idle(kernel, timeout)
     if state.busy is not None:
-        return ToolResult.of(f"running: the kernel is still {await busy_text(state.busy, notebook)}", **_record(state))
-    return ToolResult.of(f"ok {state.status}: nothing runs", **_record(state))
+        text = f"running: the kernel is still {await busy_text(state.busy, notebook)}"
+        return ToolResult.of(text, status=state.status, kernel=_record(state))
+    text = _nothing(state)
+    if first.busy is not None:
+        text = f"ok {state.status}: what ran has ended, after {duration(time.monotonic() - began)} of waiting"
+    return ToolResult.of(text, status=state.status, kernel=_record(state))
+
+
+def _nothing(state: KernelState) -> str:
+    if state.status == "none":
+        return "ok none: no kernel runs yet"
+    return f"ok {state.status}: nothing runs in the kernel"
 
 
 async def _idle(kernel: Kernel, timeout: float) -> KernelState:
@@ -96,11 +124,11 @@ async def interrupt(ctx: ToolContext, kernel: Kernel, notebook: Notebook | None,
     state = await kernel.state()
     execution = ctx.executions.get(_key(notebook))
     if state.busy is None and (execution is None or execution.done):
-        return ToolResult.of(f"ok {state.status}: nothing runs", kernel=_record(state))
+        return ToolResult.of(_nothing(state), kernel=_record(state))
     what = await busy_text(state.busy, notebook) if state.busy else "running what was sent last"
     details: dict[str, Any] = {}
     if state.busy is not None and not state.busy.ours:
-        details["protected"] = f"the person's own code would be interrupted: {what}"
+        details["protected"] = "what runs there was not started by this conversation"
 
     async def apply() -> None:
         if execution is not None and not execution.done:
@@ -109,7 +137,7 @@ async def interrupt(ctx: ToolContext, kernel: Kernel, notebook: Notebook | None,
             await kernel.interrupt()
 
     effect: Effect[None] = Effect(
-        "kernel", _key(notebook) or "kernel", f"Interrupt the kernel, which is {what}", what, apply, details=details
+        "kernel", _key(notebook) or "kernel", f"Interrupt the kernel ({what})", what, apply, details=details
     )
     await ctx.allow(effect)
     await effect.commit()
@@ -133,7 +161,7 @@ async def restart(ctx: ToolContext, kernel: Kernel, notebook: Notebook | None, t
     effect: Effect[None] = Effect(
         "kernel",
         _key(notebook) or "kernel",
-        f"Restart the {state.name} kernel",
+        f"Restart the {state.name} kernel" if state.name else "Restart the kernel",
         f"{busy}{lost}" or "The kernel holds no variables.",
         kernel.restart,
         details=details,

@@ -56,9 +56,9 @@ def as_before(content: str, before: bytes | None, name: str) -> bytes:
             return content.encode("utf-8")
         encoding = _UTF16.get(before[:2], "utf-8")
         mark = before[:2] if encoding != "utf-8" else codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
-        crlf, newline = ("\r\n".encode(encoding), "\n".encode(encoding))
-        if "\r" not in content and before.count(crlf) and before.count(crlf) == before.count(newline):
-            content = content.replace("\n", "\r\n")
+        crlf, newline, cr = (end.encode(encoding) for end in ("\r\n", "\n", "\r"))
+        if "\r" not in content and before.count(crlf) == before.count(newline) and cr in before:
+            content = content.replace("\n", "\r\n" if crlf in before else "\r")
         return mark + content.removeprefix("\ufeff").encode(encoding)
     except UnicodeEncodeError as error:
         raise BadArguments(

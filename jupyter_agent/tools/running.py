@@ -155,10 +155,11 @@ async def read_output(
 
 
 def _page(text: str, offset: int, limit: int, images: list[dict[str, Any]], **details: Any) -> ToolResult:
+    offset = min(offset, len(text))
     part = text[offset : offset + limit]
     end = offset + len(part)
     more = f"; goes on at offset={end}" if end < len(text) else ""
-    first = f"ok characters {min(offset, len(text)):,}-{end:,} of {len(text):,}{more}"
+    first = f"ok characters {offset:,}-{end:,} of {len(text):,}{more}"
     blocks = join_blocks([{"type": "text", "text": first}, {"type": "text", "text": part}, *images])
     return ToolResult(blocks, {**details, "offset": offset, "total": len(text), "next": end if more else None})
 
@@ -170,7 +171,10 @@ async def inspect_variables(ctx: ToolContext, names: list[str] | None = None, de
     kernel = await ctx.kernel(notebook)
     found = await kernel.variables(names, detail=detail)
     missing = [variable.name for variable in found if variable.type == "undefined"]
-    lines = [f"ok {len(found) - len(missing)} variables" + (f"; not defined: {', '.join(missing)}" if missing else "")]
+    count = len(found) - len(missing)
+    lines = [
+        f"ok {count} variable{'' if count == 1 else 's'}" + (f"; not defined: {', '.join(missing)}" if missing else "")
+    ]
     shown = [variable for variable in found if variable.type != "undefined"]
     for variable in shown[:MOST_VARIABLES]:
         lines += _described(variable)
