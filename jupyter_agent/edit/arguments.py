@@ -16,8 +16,8 @@ from jupyter_agent.edit.markers import parse_blocks
 from jupyter_agent.errors import BadArguments
 
 _PATH = ("path", "file_path", "filePath", "absolute_path", "target_file", "filename")
-_SEARCH = ("search", "old_string", "oldString", "old_str", "old_text", "oldText", "SEARCH")
-_REPLACE = ("replace", "new_string", "newString", "new_str", "new_text", "newText", "replacement", "REPLACE")
+SEARCH_NAMES = ("search", "old_string", "oldString", "old_str", "old_text", "oldText", "SEARCH")
+REPLACE_NAMES = ("replace", "new_string", "newString", "new_str", "new_text", "newText", "replacement", "REPLACE")
 _LISTS = ("blocks", "edits", "replacements")
 _TEXTS = ("text", "diff")
 _COUNT = ("expected_count", "expected_replacements", "expectedReplacements")
@@ -63,24 +63,25 @@ def _read(arguments: Mapping[str, Any]) -> tuple[list[tuple[str, str]], dict[str
     """The blocks, and the options that stand in them instead of in the call."""
     listed = _one(arguments, _LISTS, list)
     text = _one(arguments, _TEXTS, str)
-    single = _one(arguments, _SEARCH, str)
+    single = _one(arguments, SEARCH_NAMES, str)
     given = [form for form in (listed, text, single) if form is not None]
     if len(given) != 1:
         many = "No edit is in the call." if not given else "The call gives its edit in several forms."
         raise BadArguments(f"{many} {_FORM}")
     if listed is not None:
-        return [_pair(item) for item in listed], _shared_options(listed)
+        return [read_pair(item) for item in listed], _shared_options(listed)
     if text is not None:
         return parse_blocks(text), {}
-    return [_pair(arguments)], {}
+    return [read_pair(arguments)], {}
 
 
-def _pair(item: object) -> tuple[str, str]:
+def read_pair(item: object) -> tuple[str, str]:
+    """SEARCH and REPLACE of one block, under whoever's names. Raises BadArguments."""
     if isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2:
         item = {"search": item[0], "replace": item[1]}
     if not isinstance(item, Mapping):
         raise BadArguments(f"A block must be an object with search and replace. {_FORM}")
-    search, replace = _one(item, _SEARCH, str), _one(item, _REPLACE, str)
+    search, replace = _one(item, SEARCH_NAMES, str), _one(item, REPLACE_NAMES, str)
     if search is None or replace is None:
         missing = "search" if search is None else 'replace (use "" to delete the lines)'
         raise BadArguments(f"A block lacks {missing}. {_FORM}")

@@ -398,6 +398,8 @@ async def test_a_rewrite_needs_the_whole_file_read(tmp_path: Path) -> None:
         (b"a\r\nb\r\n", b"one\r\ntwo\r\n"),
         (b"\xef\xbb\xbfa\nb\n", b"\xef\xbb\xbfone\ntwo\n"),
         ("a\nb\n".encode("utf-16"), "one\ntwo\n".encode("utf-16")),
+        (b"a\rb\r", b"one\rtwo\r"),
+        (b"a\rb\n", b"one\ntwo\n"),
         (b"a\r\nb\n", b"one\ntwo\n"),
     ],
 )
