@@ -37,10 +37,14 @@ def _refuse(prompt: object = "", *args: object, **kwargs: object) -> str:
 
 
 @contextlib.contextmanager
-def captured(shell: Any, feed: Feed, *, show_tracebacks: bool = True) -> Iterator[None]:
+def captured(
+    shell: Any, feed: Feed, *, show_tracebacks: bool = True, results_as_displays: bool = False
+) -> Iterator[None]:
     """Feed the messages a kernel would send about this run, in order. Tracebacks are shown as stderr text, if at all:
-    an `error` output in the cell that asked would make papermill and others take that cell for failed."""
-    capture = _Capture(shell, feed, show_tracebacks)
+    an `error` output in the cell that asked would make papermill and others take that cell for failed. With
+    `results_as_displays` results are shown without a number: nbclient gives the cell that asked the number of its last
+    `execute_result`, which is the number of another input."""
+    capture = _Capture(shell, feed, show_tracebacks, results_as_displays)
     with contextlib.ExitStack() as stack:
         for name in ("stdout", "stderr"):
             stack.enter_context(_replaced(getattr(sys, name), "write", capture.writer(name)))
@@ -87,10 +91,11 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 
 class _Capture:
-    def __init__(self, shell: Any, feed: Feed, show_tracebacks: bool) -> None:
+    def __init__(self, shell: Any, feed: Feed, show_tracebacks: bool, results_as_displays: bool) -> None:
         self._shell = shell
         self._feed = feed
         self._show_tracebacks = show_tracebacks
+        self._results_as_displays = results_as_displays
         self._muted = False
         self._shown: dict[str, _Shown] = {}
         self._publish = shell.display_pub.publish
@@ -146,6 +151,8 @@ class _Capture:
             count = self._shell.displayhook.prompt_count
             content = {"data": _encoded(format_dict), "metadata": md_dict or {}, "execution_count": count}
             self._feed("execute_result", content)
+            if self._results_as_displays:
+                return self.muted(self._publish)(format_dict, md_dict or {})
         return self.muted(self._write_format_data)(format_dict, md_dict)
 
     def show_traceback(self, etype: Any, evalue: Any, stb: Any) -> None:

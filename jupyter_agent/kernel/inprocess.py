@@ -217,10 +217,12 @@ class InProcessKernel:
         execution.begin()
         hook_result = shell.displayhook.exec_result
         result = None
-        with self._counts.turn(execution), self._parent(execution), self._interruptible(execution):
+        with self._counts.turn(execution), self._parent(execution) as routed, self._interruptible(execution):
             context = contextvars.copy_context()
             context.run(inside.set, True)
-            with captured(shell, self._feeder(execution), show_tracebacks=self._show_tracebacks):
+            displays = not routed and hasattr(shell, "kernel")
+            told = {"show_tracebacks": self._show_tracebacks, "results_as_displays": displays}
+            with captured(shell, self._feeder(execution), **told):
                 loop = asyncio.get_running_loop()
                 self._user = loop.create_task(self._run_cell(execution), context=context)
                 ticker = loop.create_task(_tick())
@@ -294,17 +296,17 @@ class InProcessKernel:
         return feed
 
     @contextlib.contextmanager
-    def _parent(self, execution: LiveExecution) -> Iterator[None]:
-        """Give this run's messages a parent of their own where a bridge asks for it; what waits is flushed around."""
+    def _parent(self, execution: LiveExecution) -> Iterator[bool]:
+        """Give this run's messages a parent of their own where a bridge asks for it (true); what waits is flushed."""
         message = self._parent_for(execution.cell) if self._parent_for is not None and execution.cell else None
         if message is None or not hasattr(self._shell, "set_parent"):
-            yield
+            yield False
             return
         before = self._shell.get_parent()
         _flush()
         self._shell.set_parent(message)
         try:
-            yield
+            yield True
         finally:
             _flush()
             self._shell.set_parent(before)

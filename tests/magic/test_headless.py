@@ -16,7 +16,7 @@ from magic.drive import Front, call, model, pristine
 from jupyter_agent.testing.scripted import ScriptedServer
 
 CELLS = ("%load_ext jupyter_agent", "x = 20", "%%agent {options}\nAdd one to x.", "print('after', x)")
-ADD = [call("run_code", code="x = x + 1\nprint('now', x)"), {"text": "Added: **21**."}]
+ADD = [call("run_code", code="x = x + 1\nprint('now', x)\nx"), {"text": "Added: **21**."}]
 
 
 def execute(tool: str, folder: Path, server: ScriptedServer, options: str) -> tuple[int, str, dict[str, Any]]:
