@@ -13,17 +13,20 @@ import pexpect
 
 from jupyter_agent.testing.kernels import SLACK
 
+EDITED_PROMPT = r"In \[(?:\x1b\[[0-9;]*m)*\d+"
 PROMPT = r"In \[(\d+)\]: $"
 LIMIT = 6 * SLACK
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b[=>]")
 
 
 class Terminal:
-    """A shell without line editing, so that what comes back is what the program writes."""
+    """A shell without line editing unless asked for, so that what comes back is what the program writes."""
 
-    def __init__(self, folder: Path, **environment: str) -> None:
-        command = ["-m", "IPython", "--no-banner", "--simple-prompt", "--no-confirm-exit"]
+    def __init__(self, folder: Path, *, editing: bool = False, **environment: str) -> None:
+        self.editing = editing
+        command = ["-m", "IPython", "--no-banner", "--no-confirm-exit", *([] if editing else ["--simple-prompt"])]
         variables = {**os.environ, **environment, "TERM": "xterm-256color", "COLUMNS": "100"}
+        variables["PROMPT_TOOLKIT_NO_CPR"] = "1"  # this terminal does not answer where its cursor is
         self.child = pexpect.spawn(
             sys.executable,
             command,
@@ -39,17 +42,33 @@ class Terminal:
 
     def wait(self) -> str:
         """What was written until the next prompt, without escape sequences and carriage returns."""
-        self.child.expect(PROMPT)
-        return plain(self.child.before)
+        self.child.expect(EDITED_PROMPT if self.editing else PROMPT)
+        shown = plain(self.child.before)
+        if self.editing:
+            self.settle()
+        return shown
+
+    def settle(self) -> None:
+        """Until the redrawing of an edited line is over: nothing comes any more."""
+        with contextlib.suppress(pexpect.TIMEOUT):
+            while self.child.read_nonblocking(10_000, timeout=0.5):
+                pass
 
     def type(self, *lines: str) -> None:
         """Enter a cell; more than one line ends with empty lines: two for a cell magic, as IPython has it."""
         for line in lines:
-            self.child.sendline(line)
+            self.child.send(line + ("\r" if self.editing else "\n"))
         if len(lines) > 1:
             self.child.sendline("")
         if lines[0].startswith("%%"):
             self.child.sendline("")
+
+    def paste(self, *lines: str) -> None:
+        """Paste a cell magic into an edited line, and end it as IPython wants it, with empty lines."""
+        self.child.send("\x1b[200~" + "\n".join(lines) + "\x1b[201~")
+        for _ in range(3):
+            self.settle()
+            self.child.send("\r")
 
     def run(self, *lines: str) -> str:
         self.type(*lines)
@@ -72,9 +91,9 @@ def plain(text: str) -> str:
 
 
 @contextlib.contextmanager
-def terminal(folder: Path, **environment: str) -> Iterator[Terminal]:
+def terminal(folder: Path, *, editing: bool = False, **environment: str) -> Iterator[Terminal]:
     """A shell with the magic loaded."""
-    made = Terminal(folder, **environment)
+    made = Terminal(folder, editing=editing, **environment)
     try:
         made.run("%load_ext jupyter_agent")
         yield made

@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from magic.drive import fresh_front
-from pytest import TempPathFactory
 
 EXAMPLES = Path(__file__).parents[2] / "example_notebooks"
 NAME = "06_agent_magic.ipynb"
@@ -27,7 +27,7 @@ def merged(outputs: list[dict[str, Any]]) -> list[tuple[str, list[str], str]]:
     return [without_numbers(output) for output in outputs]
 
 
-def test_the_saved_outputs_are_what_it_gives(tmp_path_factory: TempPathFactory) -> None:
+def test_the_saved_outputs_are_what_it_gives(tmp_path_factory: pytest.TempPathFactory) -> None:
     saved = json.loads((EXAMPLES / NAME).read_text(encoding="utf-8"))
     cells = [cell for cell in saved["cells"] if cell["cell_type"] == "code"]
     with fresh_front(tmp_path_factory) as kernel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from conversations import notebook_file
@@ -138,3 +139,26 @@ def test_undo_at_the_terminal(shell: Terminal) -> None:
         assert "verified: proven" in shown
     assert "Kernel state is not restored." in shell.run("_agent.undo()")
     assert notebook.read_bytes() == before
+
+
+def test_with_line_editing(tmp_path: Path) -> None:
+    """The prompt as people have it: a pasted cell, a question, Ctrl-C, completion."""
+    script = [call("run_code", code="print('be' + 'gun', flush=True)\nimport time; time.sleep(60)"), GO_ON]
+    with ScriptedServer(script) as server, terminal(tmp_path, editing=True, **pristine(str(tmp_path))) as shell:
+        use(shell, server)
+        shell.paste("%%agent --mode review", "Wait for it.")
+        shell.expect(QUESTION)
+        shell.child.sendline("o")
+        shell.expect("begun")
+        pressed = time.monotonic()
+        shell.interrupt()
+        shell.expect("stopped")
+        assert time.monotonic() - pressed < 1 * SLACK
+        shell.settle()
+        shell.type("%agent Go on.")
+        shell.expect("Here I am.")
+        shell.settle()
+        shell.child.send("%agent sta\t")
+        shell.expect("tus")  # what Tab adds to it
+        shell.child.send("\r")
+        shell.expect(r"\(2 turns\)")
