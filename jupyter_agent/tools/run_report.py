@@ -15,6 +15,7 @@ from jupyter_agent.notebook.tracebacks import error_line
 from jupyter_agent.tool import RESULT_LIMIT, ToolContext, ToolResult
 from jupyter_agent.tools.cell_runs import CellRun, Outcome, duration
 from jupyter_agent.tools.handles import Handles
+from jupyter_agent.tools.installs import failed_install
 
 HEADERS = 100
 """Bytes set aside for a cell's header line and notices."""
@@ -111,7 +112,8 @@ def _problem(run: CellRun, counts: Mapping[int, str], *, goes_on: bool) -> str:
         return f"error: Aborted: cell {cell} was not run"
     if snapshot.status in ("error", "interrupted"):
         return f"error: {_error_in(snapshot, counts, cell)}"
-    return ""
+    failed = failed_install(run.cell.source, snapshot.outputs)
+    return f"error: InstallFailed: {failed} in cell {cell}" if failed else ""
 
 
 def _error_in(snapshot: Snapshot, counts: Mapping[int, str], cell: str) -> str:
@@ -137,7 +139,7 @@ def code_result(ctx: ToolContext, code: str, snapshot: Snapshot, running: bool, 
     counts = count_to_id(present)
     if snapshot.execution_count is not None:
         counts[snapshot.execution_count] = CODE
-    first = _code_status(snapshot, running, counts, goes_on=ctx.kernels_last)
+    first = _code_status(code, snapshot, running, counts, goes_on=ctx.kernels_last)
     handles = Handles(ctx)
     handle = handles.keep_file(snapshot.spill, CODE)
     head = "\n".join([first, *([snapshot.advice] if snapshot.advice else [])])
@@ -158,7 +160,7 @@ def code_result(ctx: ToolContext, code: str, snapshot: Snapshot, running: bool, 
     return ToolResult(blocks, details, is_error=first.startswith("error"))
 
 
-def _code_status(snapshot: Snapshot, running: bool, counts: Mapping[int, str], *, goes_on: bool) -> str:
+def _code_status(code: str, snapshot: Snapshot, running: bool, counts: Mapping[int, str], *, goes_on: bool) -> str:
     seconds = duration(snapshot.seconds)
     if running:
         ways = "control_kernel('wait') waits for it, control_kernel('interrupt') ends it"
@@ -169,4 +171,5 @@ def _code_status(snapshot: Snapshot, running: bool, counts: Mapping[int, str], *
         return "error: Aborted: the code was not run"
     if snapshot.status in ("error", "interrupted"):
         return f"error: {_error_in(snapshot, counts, CODE)}"
-    return f"ok ({seconds})"
+    failed = failed_install(code, snapshot.outputs)
+    return f"error: InstallFailed: {failed}" if failed else f"ok ({seconds})"
