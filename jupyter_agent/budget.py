@@ -171,7 +171,8 @@ class Budget:
         if limits.tokens is not None and tokens >= limits.tokens:
             raise _exceeded("tokens", f"{tokens:,} of {limits.tokens:,} tokens are used")
         if limits.usd is not None and usd >= limits.usd:
-            raise _exceeded("money", f"${usd:.4f} of ${limits.usd:.2f} are spent")
+            limit = f"{limits.usd:.2f}" if limits.usd >= 0.01 else f"{limits.usd:.2g}"
+            raise _exceeded("money", f"${usd:.4f} of ${limit} are spent")
         seconds = self._seconds()
         if limits.seconds is not None and seconds >= limits.seconds:
             raise _exceeded("time", f"{seconds:.0f} of {limits.seconds:.0f} seconds are used")

@@ -159,20 +159,20 @@ async def _result_of(conversation: Conversation, call: str, name: str, arguments
 
 
 def failure(error: AgentError) -> ToolResult:
-    """An error as a tool result: the sentence first, then what helps to go on; refusals are named in the details."""
-    parts = [error.message]
+    """An error as a tool result: status and sentence first, then what helps to go on; `details` name a refusal."""
+    status = "refused" if isinstance(error, Refused) else "error"
+    parts = [f"{status}: {error.message}"]
     if isinstance(error, EditRefused):
         if error.places:
             lines = ", ".join(f"{p.start}-{p.end}" if p.end > p.start else str(p.start) for p in error.places)
-            parts.append(f"It matches at lines {lines}.")
+            one = len(error.places) == 1 and error.places[0].end <= error.places[0].start
+            parts.append(f"It matches at line{'' if one else 's'} {lines}.")
         if error.closest:
             parts.append(f"The closest region now:\n{error.closest}")
     content = getattr(error, "content", "")
     if content:
         parts.append(content)
-    details: Json = {
-        ("refused" if isinstance(error, Refused) else "error"): {"kind": error.kind, "reason": error.message}
-    }
+    details: Json = {status: {"kind": error.kind, "reason": error.message}}
     return ToolResult([{"type": "text", "text": "\n".join(parts)}], details, is_error=True)
 
 

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from jupyter_agent.models.protocol import Model
     from jupyter_agent.notebook.document import Notebook
 
+# Without a handler of the host's the logging module would print our tracebacks to the person's terminal.
+logging.getLogger("jupyter_agent").addHandler(logging.NullHandler())
+
 STATE_FILE = "state.json"
 Question = Callable[[str, Sequence[str]], Any]
 """Shows a question with choices to a person; awaits and returns the answer as text."""

@@ -95,6 +95,8 @@ class ToolFinished(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovalRequest(Event):
+    """What would happen. Without `options` it is answered already: in advance (`flag`), or by nobody (`headless`)."""
+
     type: ClassVar[str] = "approval_request"
     id: str
     digest: str

@@ -58,7 +58,9 @@ def parse_journal(data: bytes) -> Reading:
     if tail := data[end:].strip(b"\0 \r"):
         warnings.append(f"The last entry was cut off ({len(tail)} bytes) when the program stopped; it is dropped.")
     if damaged:
-        warnings.append(f"{len(damaged)} damaged entries were set aside; everything readable is kept.")
+        count = len(damaged)
+        were = "1 damaged entry was" if count == 1 else f"{count} damaged entries were"
+        warnings.append(f"{were} set aside; everything readable is kept.")
     return Reading(tuple(events), tuple(warnings), end, tuple(damaged))
 
 
@@ -156,7 +158,8 @@ class Journal:
 
 def _lock(file: IO[bytes]) -> None:
     message = (
-        "Another program works in this conversation. Close it there, or start a new one (a second opener can read)."
+        "Another program is working in this conversation. End it there, or start a new conversation; reading it "
+        "(`jupyter agent show`) is possible meanwhile."
     )
     try:
         if os.name == "nt":

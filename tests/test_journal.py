@@ -43,7 +43,7 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "open\n"
-        with pytest.raises(JournalError, match="Another program works") as caught:
+        with pytest.raises(JournalError, match="Another program is working") as caught:
             Journal.open(tmp_path)
         assert caught.value.kind == "locked"
         assert read_journal(tmp_path / FILE).events == ()

@@ -30,7 +30,8 @@ def command_conversations(arguments: Namespace) -> int:
     else:
         for row in rows:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["time"]))
-            print(f"{row['id']}  {when}  {row['turns']:>3} turns  {row['verified'] or '-':<8}  {row['title']}")
+            turns = f"{row['turns']:>3} turn{' ' if row['turns'] == 1 else 's'}"
+            print(f"{row['id']}  {when}  {turns}  {row['verified'] or '-':<8}  {row['title']}")
     return DONE
 
 

@@ -33,9 +33,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = build_parser()
     arguments = parser.parse_args(argv)
     if arguments.version:
-        from importlib.metadata import version
+        from jupyter_agent import __version__
 
-        print(version("jupyter-agent-live"))
+        print(__version__)
         return DONE
     if arguments.command is None:
         parser.print_help()

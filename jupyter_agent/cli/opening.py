@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import time
 import uuid
@@ -95,13 +96,17 @@ def find_folder(id: str | None) -> Path:
     found = [folder for folder in folders if folder.name == id] or [f for f in folders if f.name.startswith(id)]
     if len(found) == 1:
         return found[0]
-    what = "is not one" if not found else "could be any of " + ", ".join(folder.name for folder in found[:5])
-    raise JournalError(f"{id} {what}. `jupyter agent conversations` lists the conversations.", kind="missing")
+    several = ", ".join(folder.name for folder in found[:5])
+    what = f"{id} could be any of {several}" if found else f"There is no conversation {id}"
+    raise JournalError(f"{what}. `jupyter agent conversations` lists them.", kind="missing")
 
 
 def settings_of(arguments: Namespace, place: Place, *, ledger: bool = True) -> Settings:
-    """The conversation's settings from `--mode` and `--allow`. Raises UsageError for a malformed rule."""
+    """The conversation's settings from `--mode` and `--allow`. Raises UsageError for what is no rule or no tool."""
     answers = tuple(parse_rule(rule) for rule in arguments.allow)
+    for rule in answers:
+        if not any(fnmatch.fnmatchcase(name, rule.tool) for name in all_tools()):
+            raise UsageError(f"--allow {rule}: there is no tool {rule.tool}. `jupyter agent tools --all` lists them.")
     return Settings(place.root, place.notebook, arguments.mode, answers=answers, ledger=ledger)
 
 

@@ -188,6 +188,8 @@ class Renderer:
     # ----------------------------------------------------------------------------------------------- approvals
 
     def _approval_request(self, event: ApprovalRequest) -> None:
+        if not event.options:
+            return
         self._flush()
         self.line(f"\n? {event.title}", "bold yellow")
         for line in event.preview.splitlines():
@@ -195,6 +197,8 @@ class Renderer:
             self.line("  │ " + line, style)
 
     def _approval(self, event: Approval) -> None:
+        if event.by in ("flag", "headless"):
+            return
         said = {"once": "approved", "always": "approved, always", "reject": "rejected"}[event.decision]
         reason = f": {event.reason}" if event.reason else ""
         self.line(f"  {said}{reason}", "red" if event.decision == "reject" else "green")

@@ -172,6 +172,8 @@ class NotebookDisplay:
             self._show(card.bundle(), id, update=not first)
 
     def _asked(self, event: ApprovalRequest) -> None:
+        if not event.options:  # answered in advance, or nobody is there
+            return
         self._requests[event.id] = (uuid.uuid4().hex, event)
         self._show(request_bundle(event), self._requests[event.id][0])
 

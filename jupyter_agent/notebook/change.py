@@ -144,7 +144,8 @@ def _cell_diff(old: Cell | None, cell: Cell, previous: str | None, moved: bool) 
     if old.tags != cell.tags:
         lines.append(f"tags of cell {cell.id}: {', '.join(old.tags) or 'none'} -> {', '.join(cell.tags) or 'none'}")
     if old.outputs and not cell.outputs:
-        lines.append(f"clear {len(old.outputs)} outputs of cell {cell.id}")
+        count = len(old.outputs)
+        lines.append(f"clear {count} output{'' if count == 1 else 's'} of cell {cell.id}")
     elif old.outputs != cell.outputs:
         lines.append(f"replace the outputs of cell {cell.id} ({len(old.outputs)} -> {len(cell.outputs)})")
     if old.attachments != cell.attachments:
@@ -160,7 +161,8 @@ def _source_diff(before: str, after: str, cell_id: str) -> str:
 
 
 def _outputs_note(cell: Cell) -> str:
-    return f" with {len(cell.outputs)} outputs" if cell.outputs else ""
+    count = len(cell.outputs)
+    return f" with {count} output{'' if count == 1 else 's'}" if count else ""
 
 
 def _title(transaction: Transaction, target: str) -> str:
@@ -172,7 +174,8 @@ def _title(transaction: Transaction, target: str) -> str:
         if count
     ]
     name = target.replace("\\", "/").rsplit("/", 1)[-1]
-    return f"{', '.join(parts) or 'change nothing'} in {name}"
+    title = f"{', '.join(parts) or 'change nothing'} in {name}"
+    return title[0].upper() + title[1:]
 
 
 def _payload(transaction: Transaction) -> str:

@@ -278,7 +278,7 @@ def create_notebook(
     return Effect(
         kind="edit",
         target=target,
-        title=f"create the notebook {os.path.basename(target)} with {len(cells)} cells",
+        title=f"Create the notebook {os.path.basename(target)} with {len(cells)} cell{'' if len(cells) == 1 else 's'}",
         preview=f"new notebook {target}\n{preview}",
         apply=write,
         payload=sha256,

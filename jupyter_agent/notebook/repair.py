@@ -51,7 +51,7 @@ def repair_ids(
     return Effect(
         kind="edit",
         target=target,
-        title=f"give {len(fresh)} cells of {os.path.basename(target)} new ids",
+        title=f"Give {len(fresh)} cells of {os.path.basename(target)} new ids",
         preview="\n".join(lines),
         apply=write,
         before=before,

@@ -11,7 +11,7 @@ from typing import Any
 
 from jupyter_agent.effect import Effect, Grant
 from jupyter_agent.errors import Denied
-from jupyter_agent.events import Approval, ApprovalRequest, Event
+from jupyter_agent.events import Approval, ApprovalRequest, Decision, Event
 from jupyter_agent.permission.modes import Mode, group_of, verdict_in_every_mode, verdict_of_mode
 from jupyter_agent.permission.rules import Rule, Verdict, literal, strictest
 from jupyter_agent.text import visible
@@ -61,7 +61,11 @@ class Gate:
         loosened: Verdict = "allow" if "allow" in of_rules else by_mode
         decided = strictest([loosened, *(v for v in of_rules if v == "ask"), *([forced[0]] if forced else [])])
         if decided == "ask" and (answer := self._answer(tool, names, forced=forced is not None)):
-            return "allow", f"answered before by {answer}", "flag"
+            return (
+                ("allow", f"--allow {answer}", "flag")
+                if answer in self.answers
+                else ("allow", f"always {answer}", "rule")
+            )
         return decided, forced[1] if forced and decided == "ask" else reason, "rule" if of_rules else "mode"
 
     def _answer(self, tool: str, names: Sequence[str], *, forced: bool) -> Rule | None:
@@ -71,19 +75,38 @@ class Gate:
 
     async def allow(self, tool: str, effect: Effect[Any]) -> None:
         """Grant the effect or raise Denied. What was asked, and what was answered, is in the journal."""
-        decided, reason, _by = self.verdict(tool, effect)
+        decided, reason, by = self.verdict(tool, effect)
         if decided == "deny":
             raise Denied(f"{effect.title} is not allowed: {reason}")
         if decided == "ask":
             await self._ask(tool, effect, reason)
+        elif by == "flag":
+            self._answered(self._request(effect, ""), "once", reason, by)
         self.grant(effect)
 
     def grant(self, effect: Effect[Any]) -> None:
         """Grant without asking: for what the person ordered directly (undo, `refactor --write`)."""
         effect.granted(Grant(effect.digest, self.before_commit, self.after_commit))
 
+    def _request(self, effect: Effect[Any], reason: str, options: Sequence[str] = ()) -> ApprovalRequest:
+        """Publish what would happen; without options nobody is asked."""
+        request = ApprovalRequest(
+            id=uuid.uuid4().hex,
+            digest=effect.digest,
+            kind=effect.kind,
+            title=f"{visible(effect.title)} ({reason})" if reason else visible(effect.title),
+            preview=visible(effect.preview),
+            options=list(options),
+        )
+        self.publish(request)
+        return request
+
+    def _answered(self, request: ApprovalRequest, decision: Decision, reason: str, by: str) -> None:
+        self.publish(Approval(id=request.id, digest=request.digest, decision=decision, reason=reason, by=by))
+
     async def _ask(self, tool: str, effect: Effect[Any], reason: str) -> None:
         if self.asker is None:
+            self._answered(self._request(effect, reason), "reject", "nobody can answer here", "headless")
             flag = f"--allow {suggested_rule(tool, effect, self.root)}"
             every_mode = verdict_in_every_mode(effect, untrusted_read=self.untrusted_read) is not None
             raise Denied(
@@ -91,15 +114,7 @@ class Gate:
                 f"To allow it in advance: {flag}{'' if every_mode else ', or another --mode'}.",
                 asked=True,
             )
-        request = ApprovalRequest(
-            id=uuid.uuid4().hex,
-            digest=effect.digest,
-            kind=effect.kind,
-            title=f"{visible(effect.title)} ({reason})" if reason else visible(effect.title),
-            preview=visible(effect.preview),
-            options=OPTIONS,
-        )
-        self.publish(request)
+        request = self._request(effect, reason, OPTIONS)
         with self.pause():
             answer = await self.asker(request)
         if answer.id != request.id or answer.digest != effect.digest:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jupyter_agent.edit.languages import language_of_file
-from jupyter_agent.errors import WorkspaceRefused
+from jupyter_agent.errors import BadArguments, WorkspaceRefused
 from jupyter_agent.text import estimate_tokens
 from jupyter_agent.workspace import FileContent
 
@@ -71,6 +71,8 @@ def view(lines: Sequence[str], name: str, start: int | None, end: int | None) ->
     last = min(end if end is not None else first + PAGE - 1, total)
     if first > max(total, 1):
         raise WorkspaceRefused("missing", f"{name} has {total:,} lines; there is no line {first:,}.")
+    if end is not None and end < first:
+        raise BadArguments(f"end_line {end:,} is before line {first:,}, where reading would start.")
     source = language_of_file(name) is not None
     room = SOURCE_TOKENS if source else OTHER_TOKENS
     shown: list[str] = []

@@ -183,11 +183,16 @@ async def edit_file(
         effect = workspace.write(real, result.data, expected=content.sha256)
         written = await _commit(ctx, effect, content.data, result.data)
         problems = check_syntax(content.data, result.data, name)
-    places = ", ".join(f"{h.new_start_line}-{max(h.new_end_line, h.new_start_line)}" for h in result.hunks[:10])
+    places = ", ".join(_place(hunk.new_start_line, hunk.new_end_line) for hunk in result.hunks[:10])
     more = ", …" if len(result.hunks) > 10 else ""
-    status = f"ok edited {name} at lines {places}{more}"
+    one = len(result.hunks) == 1 and "-" not in places
+    status = f"ok edited {name} at line{'' if one else 's'} {places}{more}"
     details = {"hunks": len(result.hunks), "warnings": list(result.warnings)}
     return _written(name, written, status, result.warnings, problems, details)
+
+
+def _place(start: int, end: int) -> str:
+    return f"{start}-{end}" if end > start else str(start)
 
 
 def _pairs(
@@ -281,7 +286,7 @@ async def write_file(
         written = await _commit(ctx, effect, old, data)
         problems = check_syntax(old if before is not None else None, data, name)
     lines = len(lines_of(content))
-    status = f"ok {'rewrote' if before is not None else 'created'} {name}, {lines:,} lines"
+    status = f"ok {'rewrote' if before is not None else 'created'} {name}, {lines:,} line{'' if lines == 1 else 's'}"
     details = {"created": before is None}
     if before is None:
         # What was just sent need not be sent back.

@@ -231,6 +231,10 @@ def _definitions(
 # --------------------------------------------------------------------------------------------------------- files
 
 
+COUNTED = 5_000
+"""Files that are asked one by one whether `.agentignore` names them; beyond, the total is an upper bound."""
+
+
 @tool(always=True)
 async def find_files(ctx: ToolContext, query: str, path: str | None = None, limit: int = 50) -> ToolResult:
     """Files by name: a glob (*.csv, src/**/test_*.py) or a part of the name or path, spelled roughly."""
@@ -243,15 +247,16 @@ async def find_files(ctx: ToolContext, query: str, path: str | None = None, limi
     await ctx.allow(effect)
     names, complete = await ripgrep.list_files(str(workspace.root), ["." if name == "." else f"./{name}"])
     ranked = await asyncio.to_thread(rank_files, query.strip(), names)
-    shown = [each for each in ranked[: _limit(limit) * 2] if not workspace.ignored(workspace.root / each)]
-    shown = shown[: _limit(limit)]
-    first = f"ok {len(ranked):,} {'file' if len(ranked) == 1 else 'files'}" + (
-        "" if complete else " of those looked at"
-    )
-    if len(shown) < len(ranked):
+    looked = ranked[:COUNTED]
+    visible = await asyncio.to_thread(lambda: [each for each in looked if not workspace.ignored(workspace.root / each)])
+    total = len(visible) + len(ranked) - len(looked)
+    shown = visible[: _limit(limit)]
+    most = "up to " if total > len(visible) else ""
+    first = f"ok {most}{total:,} {'file' if total == 1 else 'files'}{'' if complete else ' of those looked at'}"
+    if len(shown) < total:
         first += f", the first {len(shown)} shown"
     text = clip("\n".join([first, *shown]), RESULT_LIMIT, more="narrow the query")
-    return ToolResult.of(text, total=len(ranked), complete=complete, files=shown)
+    return ToolResult.of(text, total=total, complete=complete, files=shown)
 
 
 def rank_files(query: str, names: Sequence[str]) -> list[str]:

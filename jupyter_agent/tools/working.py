@@ -6,6 +6,7 @@ import json
 from typing import Annotated, Any, Literal, TypedDict
 
 from jupyter_agent.errors import BadArguments
+from jupyter_agent.events import Json
 from jupyter_agent.tool import ToolContext, ToolResult, tool
 
 FOUND = 8
@@ -18,7 +19,16 @@ class TodoItem(TypedDict):
     status: Literal["pending", "in_progress", "done"]
 
 
-@tool(always=True)
+def _pending(arguments: Json) -> Json:
+    """A list of texts is a list of what is still to do."""
+    items = arguments.get("items")
+    if not isinstance(items, list):
+        return arguments
+    fitted = [{"text": item, "status": "pending"} if isinstance(item, str) else item for item in items]
+    return {**arguments, "items": fitted}
+
+
+@tool(always=True, repair=_pending)
 async def todo(ctx: ToolContext, items: list[TodoItem]) -> ToolResult:
     """Replace the task list. For work of several steps; keep one item in_progress."""
     ctx.todo[:] = [dict(item) for item in items]
@@ -33,7 +43,7 @@ async def ask_user(ctx: ToolContext, question: str, choices: list[str] | None = 
     if not question.strip():
         raise BadArguments("ask_user needs a question.")
     answer = await ctx.ask(question, choices or [])
-    return ToolResult.of(f"The person answered: {answer}", answer=answer)
+    return ToolResult.of(f"ok the person answered: {answer}", answer=answer)
 
 
 @tool(always=True)
@@ -42,11 +52,13 @@ async def find_tools(ctx: ToolContext, query: str = "") -> ToolResult:
     found = ctx.find_tools(query)
     if not found:
         names = ", ".join(tool.name for tool in ctx.find_tools(""))
-        return ToolResult.of(f"Nothing fits {query!r}. The further tools are: {names}.", tools=[])
+        return ToolResult.of(f"ok nothing fits {query!r}; the further tools are: {names}", tools=[])
     shown = [tool.declaration() for tool in found[:FOUND]]
     rest = f"\nFurther: {', '.join(tool.name for tool in found[FOUND:])}" if len(found) > FOUND else ""
     lines = "\n".join(json.dumps(declaration) for declaration in shown)
-    return ToolResult.of(f"Use call_tool(name, arguments):\n{lines}{rest}", tools=[tool.name for tool in found])
+    count = f"{len(found)} tool{'' if len(found) == 1 else 's'}"
+    first = f"ok {count}; call_tool(name, arguments) calls one"
+    return ToolResult.of(f"{first}\n{lines}{rest}", tools=[tool.name for tool in found])
 
 
 @tool(always=True)
@@ -63,4 +75,4 @@ async def present_plan(
     if not plan.strip():
         raise BadArguments("present_plan needs the plan's text.")
     mode = await ctx.present_plan(plan)
-    return ToolResult.of(f"The plan was accepted. Mode is now {mode}: carry it out.", mode=mode)
+    return ToolResult.of(f"ok the plan was accepted; the mode is now {mode}: carry it out", mode=mode)

@@ -125,6 +125,8 @@ def open_regular(root: Path, real: Path) -> Iterator[int]:
     Raises WorkspaceRefused: `missing`, `not_regular` (folder, FIFO, socket, device, a file of /proc or /sys),
     `outside` (a link took its place), `not_readable`.
     """
+    if real == root:
+        raise _is_folder(real)
     try:
         with open_folder(root, real.parent) as folder:
             place = real.name if folder is not None else str(real)
@@ -159,7 +161,7 @@ def _check_regular(state: os.stat_result, real: Path) -> None:
     if stat.S_ISLNK(state.st_mode):
         raise WorkspaceRefused("outside", f"{real} became a link meanwhile. Look again where it leads.")
     if stat.S_ISDIR(state.st_mode):
-        raise WorkspaceRefused("not_regular", f"{real} is a folder. Use find_files to see what is in it.")
+        raise _is_folder(real)
     if not stat.S_ISREG(state.st_mode):
         kind = next((name for test, name in _KINDS if test(state.st_mode)), "no regular file")
         raise WorkspaceRefused("not_regular", f"{real} is {kind}, not a regular file; it cannot be read or edited.")
@@ -167,6 +169,10 @@ def _check_regular(state: os.stat_result, real: Path) -> None:
         raise WorkspaceRefused(
             "not_regular", f"{real} belongs to the operating system's kernel. Use run_bash to see it."
         )
+
+
+def _is_folder(real: Path) -> WorkspaceRefused:
+    return WorkspaceRefused("not_regular", f"{real} is a folder. Use find_files to see what is in it.")
 
 
 _KINDS = (

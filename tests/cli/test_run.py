@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,7 @@ def no_traceback(text: str) -> None:
         (["run", "text.txt", "x"], 2, "not a notebook"),
         (["run", "corrupt.ipynb", "x"], 1, "corrupt.ipynb"),
         (["run", "old.ipynb", "x"], 1, "nbformat 3"),
+        (["tool", "read_cells", "{}", "--allow", "edit_cell"], 2, "there is no tool edit_cell"),
         (["run", ".", "x"], 4, "No model is connected"),
         (["run", ".", "x", "--base-url", "http://127.0.0.1:9", "--model", "m"], 4, "127.0.0.1"),
         (["run", ".", "x", "--mode", "yolo"], 2, "invalid choice"),
@@ -182,5 +184,6 @@ def test_a_model_that_only_talks_ends_the_turn(tmp_path: Path) -> None:
 
 def test_help_and_version_need_no_model(tmp_path: Path) -> None:
     assert "exit codes" in run_program("--help", cwd=tmp_path).stdout
-    assert run_program("--version", cwd=tmp_path).stdout.strip()
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert run_program("--version", cwd=tmp_path).stdout.strip() == project["version"]
     assert run_program(cwd=tmp_path).returncode == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 from jupyter_agent.events import Note
 from jupyter_agent.testing.calls import call, conversation_on, text_of
 from jupyter_agent.testing.samples import code, write_notebook
+from jupyter_agent.testing.waiting import until
 from jupyter_agent.tools import all_tools
 
 SLOW = "import time\nsteps = ['slow begins']\ntime.sleep(2)\nsteps.append('slow ends')"
@@ -24,5 +25,9 @@ async def test_f37_the_next_run_waits(tmp_path: Path) -> None:
         second = await call(conversation, "run_cells", cells=["b"])
         assert text_of(second).startswith("ok")
         assert "['slow begins', 'slow ends', 'next']" in text_of(second)
-        told = [event.text for event in conversation.events if isinstance(event, Note)]
-        assert any(text.startswith("Cell a ended after") and text.endswith(": ok.") for text in told), told
+
+        def told() -> bool:
+            notes = [event.text for event in conversation.events if isinstance(event, Note)]
+            return any(text.startswith("Cell a ended after") and text.endswith(": ok.") for text in notes)
+
+        await until(told)

@@ -6,7 +6,7 @@ import pytest
 from gates import answering, effect, gate
 
 from jupyter_agent.errors import Denied, NotGranted, UsageError
-from jupyter_agent.events import Decision
+from jupyter_agent.events import Approval, ApprovalRequest, Decision
 from jupyter_agent.permission import MODES, Mode, Rule, parse_rule
 
 KERNEL = {"where": "kernel"}
@@ -71,7 +71,39 @@ async def test_without_a_person_ask_means_no_and_names_the_flag() -> None:
     with pytest.raises(Denied, match="--allow edit_file") as caught:
         await made.allow("edit_file", effect())
     assert caught.value.asked
+    request, answer = events
+    assert (request.type, request.options) == ("approval_request", [])  # type: ignore[attr-defined]
+    assert isinstance(answer, Approval)
+    assert (answer.decision, answer.by) == ("reject", "headless")
+
+
+async def test_an_answer_given_in_advance_is_in_the_journal() -> None:
+    made, events = gate(answers=[parse_rule("edit_file(*.py)")])
+    wanted = effect()
+    await made.allow("edit_file", wanted)
+    assert await wanted.commit() == "done"
+    request, answer = events
+    assert isinstance(request, ApprovalRequest)
+    assert isinstance(answer, Approval)
+    assert request.digest == answer.digest == wanted.digest
+    assert (answer.id, answer.decision, answer.by) == (request.id, "once", "flag")
+    assert answer.reason == "--allow edit_file(*.py)"
+
+
+async def test_what_a_mode_allows_is_no_question() -> None:
+    made, events = gate("accept-edits")
+    await made.allow("edit_file", effect())
     assert events == []
+
+
+async def test_another_mode_is_advised_only_where_it_helps() -> None:
+    made, _ = gate()
+    with pytest.raises(Denied, match="another --mode"):
+        await made.allow("edit_file", effect())
+    with pytest.raises(Denied) as caught:
+        await made.allow("edit_file", effect("edit", protected="why"))
+    assert "--allow" in str(caught.value)
+    assert "another --mode" not in str(caught.value)
 
 
 @pytest.mark.parametrize("decision", ["once", "always"])

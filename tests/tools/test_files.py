@@ -343,7 +343,7 @@ async def test_protected_files_ask_although_edits_are_accepted(tmp_path: Path, n
 async def test_a_new_file_needs_no_percentage(tmp_path: Path) -> None:
     async with desk(tmp_path, ledger=True) as made:
         result = await call(made, "write_file", path="pkg/new.py", content="x = 1\n")
-        assert text_of(result) == "ok created pkg/new.py, 1 lines"
+        assert text_of(result) == "ok created pkg/new.py, 1 line"
         assert (tmp_path / "root" / "pkg" / "new.py").read_text() == "x = 1\n"
         blocks = [{"search": "x = 1", "replace": "x = 2"}]
         assert not (await call(made, "edit_file", path="pkg/new.py", blocks=blocks)).is_error
@@ -409,3 +409,13 @@ async def test_a_rewrite_keeps_encoding_mark_and_line_ends(tmp_path: Path, befor
         result = await call(made, "write_file", path="a.txt", content="one\ntwo\n", percentage_to_change=100)
         assert not result.is_error, text_of(result)
         assert (tmp_path / "root" / "a.txt").read_bytes() == after
+
+
+async def test_a_folder_and_a_range_that_ends_before_it_starts(tmp_path: Path) -> None:
+    async with desk(tmp_path) as made:
+        (tmp_path / "root" / "a.py").write_text("x = 1\ny = 2\n")
+        for path in (".", str(tmp_path / "root")):
+            result = await call(made, "read_file", path=path)
+            assert refused(result) == "not_regular"
+            assert "is a folder" in text_of(result)
+        assert refused(await call(made, "read_file", path="a.py", start_line=2, end_line=1)) == "arguments"

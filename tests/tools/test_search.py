@@ -175,6 +175,8 @@ async def test_ignored_hidden_and_bulky_places_are_left_out(tmp_path: Path) -> N
         assert await lines(made, "needle") == ["ok 1 match", "deep/b.py:1: needle"]
         found = await call(made, "find_files", query="")
         assert found.details["files"] == ["deep/b.py"]
+        assert found.content[0]["text"] == "ok 1 file\ndeep/b.py"
+        assert (await call(made, "find_files", query="secret")).details["total"] == 0
         for path in ("private", "private/x.py", "deep/a.secret"):
             result = await call(made, "search_code", pattern="needle", path=path)
             assert result.details["refused"]["kind"] == "ignored"
