@@ -6,6 +6,7 @@ taken: code in its context, and threads that are not the main one.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import builtins
 import contextlib
@@ -21,6 +22,9 @@ Feed = Callable[[str, dict[str, Any]], None]
 SHOWN_HEAD, SHOWN_TAIL = 75_000, 25_000
 """Characters of stream text, first and last, that one run shows in the cell that asked (fault f32); the execution's own
 outputs keep more, and its spill file the whole."""
+
+JOINED = 16_384
+"""Characters of what is printed in one go that are told at once."""
 
 inside: ContextVar[bool] = ContextVar("jupyter_agent_run", default=False)
 """True in the context of code that we run, and of the tasks it starts."""
@@ -56,7 +60,7 @@ def captured(
             stack.enter_context(_replaced(hook, name, capture.muted(getattr(hook, name))))
         stack.enter_context(_replaced(shell, "_showtraceback", capture.show_traceback))
         stack.enter_context(_no_input(shell))
-        stack.callback(capture.show_tails)
+        stack.callback(capture.end)
         yield
 
 
@@ -97,6 +101,8 @@ class _Capture:
         self._show_tracebacks = show_tracebacks
         self._results_as_displays = results_as_displays
         self._muted = False
+        self._main = threading.get_ident()
+        self._printed = _Printed(feed)
         self._shown: dict[str, _Shown] = {}
         self._publish = shell.display_pub.publish
         self._clear_output = shell.display_pub.clear_output
@@ -108,18 +114,28 @@ class _Capture:
     def writer(self, name: str) -> Callable[[str], Any]:
         write = getattr(sys, name).write
         shown = self._shown[name] = _Shown(write)
+        printed, main = self._printed, self._main
 
         def tee(text: str) -> Any:
             if self._muted or not isinstance(text, str) or not self._ours():
                 return write(text)
-            self._feed("stream", {"name": name, "text": text})
+            if threading.get_ident() == main:
+                printed.add(name, text)
+            else:
+                self._feed("stream", {"name": name, "text": text})
             shown.write(text)
             return len(text)
 
         return tee
 
-    def show_tails(self) -> None:
-        """What a flood ended with."""
+    def _tell(self, kind: str, content: dict[str, Any]) -> None:
+        if threading.get_ident() == self._main:
+            self._printed.flush()
+        self._feed(kind, content)
+
+    def end(self) -> None:
+        """Tell what is still held back, and show what a flood ended with."""
+        self._printed.flush()
         for shown in self._shown.values():
             shown.end()
 
@@ -138,28 +154,57 @@ class _Capture:
     def publish(self, data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:
         if self._ours():
             content = {"data": _encoded(data), "metadata": metadata or {}, "transient": kwargs.get("transient") or {}}
-            self._feed("update_display_data" if kwargs.get("update") else "display_data", content)
+            self._tell("update_display_data" if kwargs.get("update") else "display_data", content)
         return self.muted(self._publish)(data, metadata, *args, **kwargs)
 
     def clear_output(self, wait: bool = False) -> Any:
         if self._ours():
-            self._feed("clear_output", {"wait": wait})
+            self._tell("clear_output", {"wait": wait})
         return self.muted(self._clear_output)(wait)
 
     def write_format_data(self, format_dict: Any, md_dict: Any = None) -> Any:
         if self._ours():
             count = self._shell.displayhook.prompt_count
             content = {"data": _encoded(format_dict), "metadata": md_dict or {}, "execution_count": count}
-            self._feed("execute_result", content)
+            self._tell("execute_result", content)
             if self._results_as_displays:
                 return self.muted(self._publish)(format_dict, md_dict or {})
         return self.muted(self._write_format_data)(format_dict, md_dict)
 
     def show_traceback(self, etype: Any, evalue: Any, stb: Any) -> None:
         lines = [str(line) for line in stb] if isinstance(stb, list | tuple) else [str(stb)]
-        self._feed("error", {"ename": etype.__name__, "evalue": _text(evalue), "traceback": lines})
+        self._tell("error", {"ename": etype.__name__, "evalue": _text(evalue), "traceback": lines})
         if self._show_tracebacks:
             self.muted(sys.stderr.write)("\n".join(lines) + "\n")
+
+
+class _Printed:
+    """Joins what code prints in one go: to fold each of a million pieces would cost more than the printing."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._name = ""
+        self._parts: list[str] = []
+        self._size = 0
+
+    def add(self, name: str, text: str) -> None:
+        if name != self._name:
+            self.flush()
+            self._name = name
+        if not self._parts:
+            # Told at the latest when the code gives way; `end` tells what is left.
+            with contextlib.suppress(RuntimeError):
+                asyncio.get_running_loop().call_soon(self.flush)
+        self._parts.append(text)
+        self._size += len(text)
+        if self._size >= JOINED:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._parts:
+            text = "".join(self._parts)
+            self._parts, self._size = [], 0
+            self._feed("stream", {"name": self._name, "text": text})
 
 
 class _Shown:
@@ -169,24 +214,33 @@ class _Shown:
         self._write = write
         self._room = SHOWN_HEAD
         self._left_out = 0
-        self._tail = ""
+        self._tail: list[str] = []
+        self._held = 0
 
     def write(self, text: str) -> None:
-        head, rest = text[: self._room], text[self._room :]
-        self._room -= len(head)
-        if head:
+        rest = text
+        if self._room:
+            head, rest = text[: self._room], text[self._room :]
+            self._room -= len(head)
             self._write(head)
         if rest:
             self._left_out += len(rest)
-            self._tail += rest
-            if len(self._tail) > 2 * SHOWN_TAIL:
-                self._tail = self._tail[-SHOWN_TAIL:]
+            self._tail.append(rest)
+            self._held += len(rest)
+            if self._held > 8 * SHOWN_TAIL:
+                self._shorten()
+
+    def _shorten(self) -> str:
+        tail = "".join(self._tail)[-SHOWN_TAIL:]
+        self._tail, self._held = [tail], len(tail)
+        return tail
 
     def end(self) -> None:
-        tail = self._tail[-SHOWN_TAIL:]
+        tail = self._shorten()
         if self._left_out > len(tail):
             self._write(f"\n[… {self._left_out - len(tail):,} characters of output are not shown here …]\n")
-        self._write(tail)
+        if tail:
+            self._write(tail)
 
 
 def _encoded(data: Any) -> dict[str, Any]:

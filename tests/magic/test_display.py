@@ -128,7 +128,7 @@ def test_nothing_is_active(event: Event) -> None:
 
 def test_what_is_asked_for_is_whole_and_folds_when_answered() -> None:
     preview = "\n".join(f"line {number}" for number in range(20_000))
-    request = ApprovalRequest(id="1", digest="d", kind="execute", title="Run", preview=preview, options=[])
+    request = ApprovalRequest(id="1", digest="d", kind="execute", title="Run", preview=preview, options=["once"])
     asked = shown(request)
     assert "line 10000\n" in asked.html
     assert "line 10000\n" in asked.text
