@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from jupyter_agent.errors import NotebookRefused
-from jupyter_agent.notebook.cells import CELL_TYPES, Json
+from jupyter_agent.notebook.cells import CELL_TYPES, Json, joined
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 # In C: a value costs what json.loads costs.
@@ -64,7 +64,7 @@ def parse(data: bytes, name: str, *, check_ids: bool = True) -> Ipynb:
             _corrupt(name, f"cell {number} {problem}")
     minor = top.get("nbformat_minor", 0)
     if minor >= 5 and check_ids:
-        _check_ids([cell.get("id") for cell in cells], name)
+        _check_ids(cells, name)
     return Ipynb(text, bom, minor, top.get("metadata", {}), cells, spans, array)
 
 
@@ -193,7 +193,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and set(map(type, value)) <= {str})
 
 
-def _check_ids(ids: Sequence[str | None], name: str) -> None:
+def _check_ids(cells: Sequence[Json], name: str) -> None:
+    ids = [cell.get("id") for cell in cells]
     counts: dict[str, int] = {}
     for cell_id in ids:
         if cell_id is not None:
@@ -202,12 +203,14 @@ def _check_ids(ids: Sequence[str | None], name: str) -> None:
     if not twice:
         return
     half = len(ids) // 2
-    if len(ids) % 2 == 0 and list(ids[:half]) == list(ids[half:]):
-        what = f"all {half} cells are in it twice, as after a failed synchronisation. Delete one half in Jupyter"
+    contents = [(cell.get("id"), cell.get("cell_type"), joined(cell.get("source"))) for cell in cells]
+    if len(ids) % 2 == 0 and contents[:half] == contents[half:]:
+        all_cells = f"all {half} cells are" if half > 1 else "its only cell is"
+        what = f"{all_cells} in it twice, as after a failed synchronisation. Delete one half in Jupyter, then"
     else:
         shown = ", ".join(twice[:10]) + (", …" if len(twice) > 10 else "")
-        what = f"several cells have the same id ({shown}). Repair the ids: with the tool repair_notebook, or in Jupyter"
-    raise NotebookRefused("duplicate_ids", f"{name} was not touched: {what} and try again.")
+        what = f"several cells have the same id ({shown}). Repair them with the tool repair_notebook or in Jupyter, then"
+    raise NotebookRefused("duplicate_ids", f"{name} was not touched: {what} try again.")
 
 
 def _corrupt(name: str, reason: str) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jupyter_agent.errors import NotebookRefused
@@ -178,7 +178,7 @@ def _splice(
     start, end = span
     match = _LINE_START.match(text, start + 1)
     # A cell written on one line in an indented file stays on one line.
-    local = style if match else Style(None, style.newline, ", ", style.colon, style.ascii, style.lines, style.order)
+    local = style if match or style.unit is None else replace(style, unit=None, item=", ")
     parts: list[str] = []
     place = start
     for key, value_start, value_end, _ in found:

@@ -367,7 +367,8 @@ def _outcome(before: tuple[Cell, ...], operations: Sequence[Operation], work: _W
     after = tuple(cell if cell.index == index else replace(cell, index=index) for index, cell in enumerate(work.cells))
     old = {cell.id: cell for cell in before}
     remaining = {cell.id for cell in after}
-    moved = set(moved_ids([c.id for c in before if c.id in remaining], [c.id for c in after if c.id in old]))
+    asked = {target.cell for operation in operations if isinstance(operation, Move) for target in operation.targets}
+    moved = _moved([c.id for c in before if c.id in remaining], [c.id for c in after if c.id in old], asked)
     named: set[str] = set()
     for operation in operations:
         named.update(target.cell for target in targets_of(operation))
@@ -384,6 +385,14 @@ def _outcome(before: tuple[Cell, ...], operations: Sequence[Operation], work: _W
         moved=tuple(cell.id for cell in after if cell.id in moved),
         warnings=tuple(work.warnings),
     )
+
+
+def _moved(before: Sequence[str], after: Sequence[str], asked: set[str]) -> set[str]:
+    """The fewest cells that moved; where several answers are as short, those that were asked to move."""
+    fewest = set(moved_ids(before, after))
+    stayed = ([id for id in order if id not in asked] for order in (before, after))
+    as_asked = len(asked & set(before)) <= len(fewest) and next(stayed) == next(stayed)
+    return asked & set(before) if as_asked else fewest
 
 
 def _split_source(cell: Cell, at: Sequence[int]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,16 @@ async def test_n31_only_the_changed_lines_differ(tmp_path: Path, style: dict[str
         assert path.read_bytes() == before
 
 
+async def test_n31_in_a_file_on_one_line_the_other_lines_of_the_cell_stay(tmp_path: Path) -> None:
+    path = write_notebook(tmp_path / "a.ipynb", [code("a", "x = 1\ny = 2\nz = 3"), code("b", "x\ny")], lines=True)
+    path.write_text(json.dumps(json.loads(path.read_text()), separators=(",", ":")))
+    before = path.read_text()
+    async with conversation_on(tmp_path, {"edit_cells": edit_cells}, folder=tmp_path / "c", notebook=path) as made:
+        edit = {"op": "edit", "cell": "a", "blocks": [{"search": "y = 2", "replace": "y = 20"}]}
+        assert not (await call(made, "edit_cells", ops=[edit])).is_error
+    assert path.read_text() == before.replace("y = 2", "y = 20")
+
+
 @pytest.mark.parametrize("style", [*STYLES, {"indent": None}])
 async def test_n31_a_new_cell_looks_as_if_the_file_had_been_written_with_it(
     tmp_path: Path, style: dict[str, Any]
@@ -60,3 +71,13 @@ async def test_n31_a_new_cell_looks_as_if_the_file_had_been_written_with_it(
         # The file held no character beyond ASCII, so it could not show that it escapes them.
         wanted = wanted.replace(b"\\u00e4", "ä".encode())
     assert path.read_bytes() == wanted
+
+
+async def test_n31_of_two_neighbours_the_one_that_was_asked_for_moved(tmp_path: Path) -> None:
+    path = write_notebook(tmp_path / "a.ipynb", [code("a", "1"), code("b", "2"), code("c", "3")])
+    async with conversation_on(tmp_path, {"edit_cells": edit_cells}, folder=tmp_path / "c", notebook=path) as made:
+        result = await call(made, "edit_cells", ops=[{"op": "move", "cells": ["b"]}])
+        assert [cell["id"] for cell in result.details["cells"]] == ["b"]
+        assert result.details["diff"] == "move code cell b after c\n"
+        result = await call(made, "edit_cells", ops=[{"op": "move", "cells": ["a"], "after": "c"}])
+        assert [cell["id"] for cell in result.details["cells"]] == ["a"]

@@ -51,3 +51,13 @@ async def test_f16_a_doubled_notebook_is_recognised(tmp_path: Path) -> None:
         result = await call(conversation, "edit_cells", ops=[{"op": "insert", "type": "code", "source": "x"}])
     assert "all 4 cells are in it twice" in text_of(result)
     assert path.read_bytes() == before
+
+
+async def test_n33_two_cells_with_one_id_are_no_doubled_notebook(tmp_path: Path) -> None:
+    """Nothing is said of a half to delete: both cells are the person's."""
+    path = write_notebook(tmp_path / "a.ipynb", [code("twin", "x = 1"), code("twin", "x = 2")])
+    async with conversation_on(tmp_path, TOOLS, folder=tmp_path / "c", notebook=path) as conversation:
+        text = text_of(await call(conversation, "read_cells"))
+    assert "several cells have the same id (twin)" in text
+    assert "repair_notebook" in text
+    assert "Delete" not in text
