@@ -209,11 +209,15 @@ class Conversation:
         task = self._task
         if task is None or task.done():
             return
+        await self.interrupt_executions()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
+
+    async def interrupt_executions(self) -> None:
+        """Interrupt what we have running in kernels; another's execution is never hit."""
         for execution in list(self.executions.values()):
             if not execution.done:
                 await execution.interrupt()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait([task])
 
     def no_more_effects(self) -> None:
         """The person stopped from inside the turn (at a question): nothing starts any more; the turn ends itself."""

@@ -110,7 +110,13 @@ class Effect(Generic[T]):
             raise
 
     async def _perform(self, grant: Grant) -> T:
-        outcome = await self.apply()
+        try:
+            outcome = await self.apply()
+        except BaseException:
+            # A failed edit changed nothing. A run that was stopped has left outputs behind, which undo has to know of.
+            if self.kind != "edit":
+                await grant.after_commit(self)
+            raise
         await grant.after_commit(self)
         return outcome
 

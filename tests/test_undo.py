@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from conversations import call, conversation, notebook_file
 
 from jupyter_agent.call import new_call_id, run_call
 from jupyter_agent.conversation import read_state
+from jupyter_agent.testing.waiting import until
 from jupyter_agent.undo import undo_turn
 
 
@@ -70,3 +72,29 @@ async def test_ids_of_an_old_notebook_are_the_same_in_the_next_process(tmp_path:
         assert not result.is_error, result.content
     known = read_state(place)["cell_ids"]
     assert [id for id, _ in known[str(notebook)]] == [cell.id for cell in first]
+
+
+async def test_outputs_of_a_cell_that_was_stopped_go_back(tmp_path: Path) -> None:
+    source = "import time\nprint('new')\nwhile True:\n    time.sleep(0.05)"
+    notebook = notebook_file(tmp_path / "a.ipynb", source)
+    body = json.loads(notebook.read_text())
+    body["cells"][0] |= {
+        "execution_count": 7,
+        "outputs": [{"name": "stdout", "output_type": "stream", "text": ["old\n"]}],
+    }
+    notebook.write_text(json.dumps(body, indent=1) + "\n")
+
+    def shown() -> str:
+        return json.dumps(json.loads(notebook.read_text())["cells"][0]["outputs"])
+
+    async with conversation(tmp_path, [call("run_cells", cells="all")], notebook=notebook) as (made, _, _server):
+        turn = asyncio.ensure_future(made.send("Go"))
+        await until(lambda: "new" in shown())
+        await made.stop()
+        stop = await turn
+        assert stop is not None
+        assert [change["status"] for change in stop.changes] == ["outputs"]
+        report = await undo_turn(made)
+        assert report.restored == ["a.ipynb#c1"]
+    assert "old" in shown()
+    assert json.loads(notebook.read_text())["cells"][0]["execution_count"] == 7

@@ -72,6 +72,8 @@ async def _tool(arguments: Namespace, given: Json, answered: Answered) -> int:
             try:
                 result = await run_call(conversation, new_call_id(), arguments.name, given)
             except BaseException:
+                # Ctrl-C means the cell too, in whosever kernel we have it run.
+                await conversation.interrupt_executions()
                 await conversation.close(keep_background=keep)
                 raise
             running = [each for each in conversation.executions.values() if not each.done]

@@ -209,7 +209,7 @@ def _check_ids(cells: Sequence[Json], name: str) -> None:
         what = f"{all_cells} in it twice, as after a failed synchronisation. Delete one half in Jupyter, then"
     else:
         shown = ", ".join(twice[:10]) + (", …" if len(twice) > 10 else "")
-        what = f"several cells have the same id ({shown}). Repair them with the tool repair_notebook or in Jupyter, then"
+        what = f"several cells have the same id ({shown}). Repair them by the tool repair_notebook or in Jupyter, then"
     raise NotebookRefused("duplicate_ids", f"{name} was not touched: {what} try again.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -136,3 +137,25 @@ def test_a_connection_file_of_a_kernel_that_has_ended(tmp_path: Path, kernel: st
     code, result = tool("control_kernel", notebook, "--kernel", kernel, action="status")
     assert code == 1
     assert "has ended: nothing listens at its ports" in text_of(result)
+
+
+def test_ctrl_c_interrupts_the_cell_in_a_kernel_that_stays(tmp_path: Path, kernel: str) -> None:
+    notebook = notebook_file(tmp_path / "a.ipynb", SLOW)
+    command = [sys.executable, "-m", "jupyter_agent", "tool", "run_cells", '{"cells": "all"}', "--notebook", "a.ipynb"]
+    with subprocess.Popen(
+        [*command, "--mode", "accept-edits", "--json", "--kernel", kernel],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while printed(notebook, 0) != "began\n" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    _, state = tool("control_kernel", notebook, "--kernel", kernel, action="status")
+    assert state["details"]["kernel"]["status"] == "idle"
