@@ -66,10 +66,15 @@ class Tracker:
         return [name for pid in self.find()[:10] if (name := _command_line(pid))]
 
     def signal(self, number: int) -> None:
-        """Send a signal to everything that is left; what is stopped is woken to receive it."""
-        for pid in self.find():
-            _send(pid, number)
-            _send(pid, signal.SIGCONT)
+        """Send a signal to everything that is left, as if at one moment.
+
+        All are stopped first and woken when each has the signal waiting: else a shell whose `sleep` ends before its own
+        turn comes goes on with the command after it.
+        """
+        pids = self.find()
+        for step in (signal.SIGSTOP, number, signal.SIGCONT):
+            for pid in pids:
+                _send(pid, step)
 
     def kill_all(self, seconds: float = 0.2) -> bool:
         """SIGKILL until nothing is found (a process may fork while it is looked for). False: some are left."""
