@@ -50,7 +50,7 @@ class CallContext:
 
     @property
     def kernels_last(self) -> bool:
-        return self._conversation.settings.kernels_last
+        return self._conversation.settings.kernel_life != "call"
 
     @property
     def todo(self) -> list[Json]:

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jupyter_agent.budget import Budget
 from jupyter_agent.checkpoint import Checkpoints, change_key
@@ -45,6 +45,10 @@ Question = Callable[[str, Sequence[str]], Any]
 """Shows a question with choices to a person; awaits and returns the answer as text."""
 
 
+KernelLife = Literal["stays", "program", "call"]
+"""A kernel stays when we are gone, ends with the program after the turn, or with the single call."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a conversation is opened with.
@@ -52,7 +56,7 @@ class Settings:
     `root` and `notebook` are absolute real paths. `rules` come from the user's settings, `answers` are asks settled in
     advance (`--allow`). `instructions` are (file name, text) of trusted rules files; `trusted`: the person trusts what
     the folder configures. Without `ledger` edits need no prior read (a single tool call). `verify`: check changes at
-    the end of a turn. `withhold`: what is kept from the model. `kernels_last`: kernels outlive a call.
+    the end of a turn. `withhold`: what is kept from the model. `kernel_life`: what ends the kernels.
     """
 
     root: Path
@@ -65,7 +69,7 @@ class Settings:
     ledger: bool = True
     withhold: Withhold = NOTHING_WITHHELD
     trusted: bool = False
-    kernels_last: bool = True
+    kernel_life: KernelLife = "stays"
 
 
 @dataclass

@@ -17,6 +17,7 @@ from jupyter_agent.models.protocol import Call, Model, Reply
 from jupyter_agent.repetition import Repetition
 from jupyter_agent.summary import changes_of, summary_of
 from jupyter_agent.tool import ToolResult
+from jupyter_agent.tools.cell_runs import all_ended
 
 if TYPE_CHECKING:
     from jupyter_agent.conversation import Conversation
@@ -63,10 +64,21 @@ async def _steps(conversation: Conversation) -> Verified:
         if reply.cut is not None or (reply.stop_reason == "max_tokens" and not reply.calls):
             state.cut(conversation, reply)
         elif not reply.calls:
+            await _let_cells_end(conversation)
             check = await check_turn(conversation, check)
             conversation.check_stopped()
             if not check.again and not unseen_messages(conversation.events, seen):
                 return check.verified
+
+
+async def _let_cells_end(conversation: Conversation) -> None:
+    """Where the kernel ends with the program, what still runs would be lost: it is waited for before the turn ends."""
+    running = [execution for execution in conversation.executions.values() if not execution.done]
+    if conversation.settings.kernel_life != "program" or not running:
+        return
+    text = "A cell is still running, in a kernel that ends with this program: waiting for it. Ctrl-C stops it."
+    conversation.publish(Note(level="info", text=text))
+    await all_ended()
 
 
 async def _carry_out(conversation: Conversation, call: Call, state: _Patience) -> None:

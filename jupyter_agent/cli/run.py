@@ -47,7 +47,13 @@ async def _run(arguments: Namespace) -> int:
     rules, skipped = await trusted_rules(place, asker, trust=arguments.trust)
     withhold = Withhold(arguments.no_outputs, arguments.no_variables)
     trusted = arguments.trust or bool(rules)
-    settings = replace(settings_of(arguments, place), instructions=rules, withhold=withhold, trusted=trusted)
+    settings = replace(
+        settings_of(arguments, place),
+        instructions=rules,
+        withhold=withhold,
+        trusted=trusted,
+        kernel_life="program",
+    )
 
     async def agree(question: str) -> bool:
         return arguments.yes or (asker is not None and await asker.yes(question))

@@ -52,7 +52,7 @@ async def _tool(arguments: Namespace, given: Json, answered: Answered) -> int:
     """The call, its answer printed. `answered` is called while a cell on a kernel that stays still runs."""
     place = place_of_notebook(arguments.notebook, arguments.root)
     settings = settings_of(arguments, place, ledger=arguments.conversation is not None)
-    settings = replace(settings, kernels_last=arguments.kernel is not None)
+    settings = replace(settings, kernel_life="call" if arguments.kernel is None else "stays")
     asker = TerminalAsker(make_console()) if is_interactive() and not arguments.json else None
     temporary = None if arguments.conversation else Path(tempfile.mkdtemp(prefix="jupyter-agent-"))
     journal = Journal.open(temporary) if temporary else open_journal(arguments.conversation, must_exist=False)

@@ -190,6 +190,13 @@ _FOLLOWING: set[asyncio.Task[None]] = set()
 """The loop itself keeps only weak references to tasks."""
 
 
+async def all_ended() -> None:
+    """Return when everything that outlived its call in this loop has ended and been told of."""
+    loop = asyncio.get_running_loop()
+    while tasks := [task for task in _FOLLOWING if task.get_loop() is loop]:
+        await asyncio.wait(tasks)
+
+
 def _timing(snapshot: Snapshot) -> dict[str, str] | None:
     """`metadata.execution` as JupyterLab records it, once the cell ended."""
     if not snapshot.ended:

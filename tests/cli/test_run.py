@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -187,3 +189,28 @@ def test_help_and_version_need_no_model(tmp_path: Path) -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert run_program("--version", cwd=tmp_path).stdout.strip() == project["version"]
     assert run_program(cwd=tmp_path).returncode == 2
+
+
+def test_a_cell_that_still_runs_is_waited_for_before_the_kernel_ends(tmp_path: Path) -> None:
+    source = "import pathlib, time\nwhile not pathlib.Path('go').exists():\n    time.sleep(0.05)\nprint('ended')"
+    notebook = notebook_file(tmp_path / "a.ipynb", source)
+    script = [call("run_cells", cells="all", timeout=0.5), {"text": "It runs."}]
+    with ScriptedServer(script) as server:
+        command = [sys.executable, "-m", "jupyter_agent", "run", "a.ipynb", "Go", "--mode", "accept-edits", "--json"]
+        with subprocess.Popen(
+            [*command, "--model", "m", "--base-url", server.url],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            seen = []
+            for line in process.stdout:
+                seen.append(json.loads(line))
+                if seen[-1]["type"] == "note" and "still running" in seen[-1]["text"]:
+                    (tmp_path / "go").touch()
+    assert process.returncode == 0
+    assert (tmp_path / "go").exists()
+    assert seen[-1]["type"] == "stop"
+    assert "ended" in str(json.loads(notebook.read_text())["cells"][0]["outputs"])
