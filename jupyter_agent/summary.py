@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jupyter_agent.events import Assistant, ChangeMade, Event, Json, Stop, ToolStart, User
+from jupyter_agent.events import Assistant, ChangeMade, Event, Json, Stop, ToolFinished, ToolStart, User
 
 TITLE_LENGTH = 60
 
@@ -45,9 +45,16 @@ def summary_of(events: Sequence[Event], because: str = "") -> str:
             parts.append("Files changed: " + ", ".join(name.rsplit("/", 1)[-1] for name in files) + ".")
     else:
         parts.append("Nothing was changed.")
-    if any(isinstance(event, ToolStart) and event.name == "run_bash" for event in events):
+    if "run_bash" in carried_out(events):
         parts.append("What shell commands changed cannot be undone.")
     return " ".join(parts)
+
+
+def carried_out(events: Sequence[Event]) -> list[str]:
+    """Names of the tools that were called and not refused, in order; a call without a result may have done its work."""
+    refused = {event.call for event in events if isinstance(event, ToolFinished) and "refused" in event.details}
+    calls = [event for event in events if isinstance(event, ToolStart) and event.call not in refused]
+    return list(dict.fromkeys(event.name for event in calls))
 
 
 def title_of(events: Sequence[Event]) -> str:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from jupyter_agent.checkpoint import Reversal, last_changed_turn, reversals
 from jupyter_agent.errors import AgentError, Refused
-from jupyter_agent.events import Note, Stop, ToolStart, User
+from jupyter_agent.events import Note, Stop, User
 from jupyter_agent.notebook.document import Delete, Operation, Restore, Target
-from jupyter_agent.summary import changes_of
+from jupyter_agent.summary import carried_out, changes_of
 
 if TYPE_CHECKING:
     from jupyter_agent.conversation import Conversation
@@ -75,10 +75,8 @@ async def undo_turn(
 
 
 def _not_covered(conversation: Conversation, turn: int) -> list[str]:
-    calls = [
-        e.name for e in conversation.events if isinstance(e, ToolStart) and e.turn == turn and e.name in OUTSIDE_UNDO
-    ]
-    return [f"what {name} did outside files and cells" for name in dict.fromkeys(calls)]
+    names = carried_out([event for event in conversation.events if event.turn == turn])
+    return [f"what else {name} did" for name in names if name in OUTSIDE_UNDO]
 
 
 async def _undo_file(conversation: Conversation, item: Reversal, report: UndoReport) -> None:

@@ -46,7 +46,7 @@ async def test_files_made_changed_and_kept_by_others(tmp_path: Path) -> None:
         report = await undo_turn(made)
         assert sorted(report.restored) == ["made.txt", "old.txt"]
         assert [name for name, _ in report.skipped] == ["theirs.txt"]
-        assert "run_bash" in " ".join(report.not_covered)
+        assert report.not_covered == ["what else run_bash did"]
         left = sorted(path.name for path in tmp_path.iterdir() if path.is_file())
         assert left == ["old.txt", "side.txt", "theirs.txt"]
         assert (tmp_path / "old.txt").read_text() == "old\n"
@@ -98,3 +98,18 @@ async def test_outputs_of_a_cell_that_was_stopped_go_back(tmp_path: Path) -> Non
         assert report.restored == ["a.ipynb#c1"]
     assert "old" in shown()
     assert json.loads(notebook.read_text())["cells"][0]["execution_count"] == 7
+
+
+async def test_a_refused_command_is_not_said_to_have_done_anything(tmp_path: Path) -> None:
+    script = [
+        call("write_file", path="made.txt", content="made\n"),
+        call("run_bash", command="touch side.txt"),
+        {"text": "Done."},
+    ]
+    async with conversation(tmp_path, script) as (made, _, _server):
+        stop = await made.send("Go")
+        assert stop is not None
+        assert "shell" not in stop.summary
+        report = await undo_turn(made)
+        assert report.restored == ["made.txt"]
+        assert report.not_covered == []
