@@ -289,6 +289,8 @@ class Conversation:
         log = CellLog()
         for event in self.journal.events:
             if isinstance(event, ChangeMade) and event.target == target and event.cell:
+                if not event.before:
+                    log.created.add(event.cell)
                 if event.after and event.before != event.after:
                     log.edited[event.cell] = event.after
                 elif not event.after:

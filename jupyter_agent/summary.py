@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jupyter_agent.events import Assistant, ChangeMade, Event, Json, Stop, ToolFinished, ToolStart, User
+from jupyter_agent.events import (
+    Approval,
+    ApprovalRequest,
+    Assistant,
+    ChangeMade,
+    Event,
+    Json,
+    Stop,
+    ToolFinished,
+    ToolStart,
+    User,
+)
+from jupyter_agent.workspace import TAMPERING
 
 TITLE_LENGTH = 60
 
@@ -45,9 +57,17 @@ def summary_of(events: Sequence[Event], because: str = "") -> str:
             parts.append("Files changed: " + ", ".join(name.rsplit("/", 1)[-1] for name in files) + ".")
     else:
         parts.append("Nothing was changed.")
+    parts += [f"Approved: {title}." for title in _tampering(events)]
     if "run_bash" in carried_out(events):
         parts.append("What shell commands changed cannot be undone.")
     return " ".join(parts)
+
+
+def _tampering(events: Sequence[Event]) -> list[str]:
+    """Titles of approved changes to tests and checks: whoever reads that all is green should know of them."""
+    given = {event.id for event in events if isinstance(event, Approval) and event.decision != "reject"}
+    asked = [event for event in events if isinstance(event, ApprovalRequest) and event.id in given]
+    return [event.title for event in asked if TAMPERING in event.title]
 
 
 def carried_out(events: Sequence[Event]) -> list[str]:

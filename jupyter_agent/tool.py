@@ -51,11 +51,13 @@ class ToolResult:
 class CellLog:
     """What this conversation did to one notebook's cells, by cell id and source hash (derived from the journal).
 
-    `edited[id]` is the hash our last edit left, `ran[id]` the hash our last successful run executed in the live kernel.
+    `edited[id]` is the hash our last edit left, `ran[id]` the hash our last successful run executed in the live kernel;
+    `created` are the cells we made.
     """
 
     edited: dict[str, str] = field(default_factory=dict)
     ran: dict[str, str] = field(default_factory=dict)
+    created: set[str] = field(default_factory=set)
 
     def unrun(self) -> set[str]:
         """Ids we edited whose present source was not run since."""

@@ -80,6 +80,7 @@ def edit_effect(
             "created": list(transaction.created),
             "deleted": list(transaction.deleted),
             "sources": {cell.id: cell.source for cell in transaction.after if cell.id in transaction.changed},
+            "types": {cell.id: cell.type for cell in transaction.after if cell.id in transaction.changed},
         },
     )
 

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any
 
 from jupyter_agent.effect import Effect, Grant
@@ -14,6 +13,7 @@ from jupyter_agent.errors import Denied
 from jupyter_agent.events import Approval, ApprovalRequest, Decision, Event
 from jupyter_agent.permission.modes import Mode, group_of, verdict_in_every_mode, verdict_of_mode
 from jupyter_agent.permission.rules import Rule, Verdict, literal, strictest
+from jupyter_agent.permission.targets import Targets, targets_of
 from jupyter_agent.text import visible
 
 Asker = Callable[[ApprovalRequest], Awaitable[Approval]]
@@ -47,10 +47,14 @@ class Gate:
 
     def verdict(self, tool: str, effect: Effect[Any]) -> tuple[Verdict, str, str]:
         """(verdict, reason, by), without asking anyone. Pure in the gate's state."""
-        names = target_names(effect, self.root)
+        targets = targets_of(effect, self.root)
         by_mode, reason = verdict_of_mode(self.mode, effect, sandboxed=self.sandboxed)
         forced = verdict_in_every_mode(effect, untrusted_read=self.untrusted_read)
-        matching = [rule for rule in self.rules if rule.matches(tool, names)]
+        matching = [
+            rule
+            for rule in self.rules
+            if (targets.covered_by if rule.verdict == "allow" else targets.touched_by)(rule, tool)
+        ]
         of_rules = [rule.verdict for rule in matching]
         if "deny" in of_rules:
             denied = next(rule for rule in matching if rule.verdict == "deny")
@@ -60,7 +64,7 @@ class Gate:
         # An allow rule is an answer too: it settles the mode's ask, never a deny, an ask rule or what always asks.
         loosened: Verdict = "allow" if "allow" in of_rules else by_mode
         decided = strictest([loosened, *(v for v in of_rules if v == "ask"), *([forced[0]] if forced else [])])
-        if decided == "ask" and (answer := self._answer(tool, names, forced=forced is not None)):
+        if decided == "ask" and (answer := self._answer(tool, targets, forced=forced is not None)):
             return (
                 ("allow", f"--allow {answer}", "flag")
                 if answer in self.answers
@@ -68,10 +72,16 @@ class Gate:
             )
         return decided, forced[1] if forced and decided == "ask" else reason, "rule" if of_rules else "mode"
 
-    def _answer(self, tool: str, names: Sequence[str], *, forced: bool) -> Rule | None:
+    def _answer(self, tool: str, targets: Targets, *, forced: bool) -> Rule | None:
         """The answer that settles an ask. What asks in every mode is not covered by a broad "always"."""
         remembered = [rule for rule in self.remembered if rule.glob is not None or not forced]
-        return next((rule for rule in (*self.answers, *remembered) if rule.matches(tool, names)), None)
+        given = (*self.answers, *remembered)
+        one = next((rule for rule in given if targets.covered_by(rule, tool)), None)
+        if one is not None or targets.opaque:
+            return one
+        # Several answers may cover the parts between them: `cd x && pytest` by one for each command.
+        each = [next((rule for rule in given if part.covered_by(rule, tool)), None) for part in targets.singly()]
+        return each[0] if None not in each else None
 
     async def allow(self, tool: str, effect: Effect[Any]) -> None:
         """Grant the effect or raise Denied. What was asked, and what was answered, is in the journal."""
@@ -81,7 +91,8 @@ class Gate:
         if decided == "ask":
             await self._ask(tool, effect, reason)
         elif by == "flag":
-            self._answered(self._request(effect, ""), "once", reason, by)
+            forced = verdict_in_every_mode(effect, untrusted_read=self.untrusted_read)
+            self._answered(self._request(effect, forced[1] if forced else ""), "once", reason, by)
         self.grant(effect)
 
     def grant(self, effect: Effect[Any]) -> None:
@@ -128,16 +139,6 @@ class Gate:
             raise Denied(f"{effect.title} was rejected.{because}", asked=True)
         if answer.decision == "always":
             self.remembered.append(always_rule(tool, effect, self.root))
-
-
-def target_names(effect: Effect[Any], root: str) -> list[str]:
-    """The names a rule's glob may use for a target: as it is, and relative to the root where it is a path inside."""
-    names = [effect.target]
-    for target in {effect.target, *(change.target for change in effect.changes)}:
-        path = PurePath(target)
-        if path.is_absolute() and path.is_relative_to(root):
-            names.append(str(path.relative_to(root)))
-    return names
 
 
 def always_rule(tool: str, effect: Effect[Any], root: str) -> Rule:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from jupyter_agent.edit.syntax import check_cell
+from jupyter_agent.effect import Effect
 from jupyter_agent.errors import BadArguments
 from jupyter_agent.events import Json
+from jupyter_agent.notebook.assertions import lost_assertions
 from jupyter_agent.notebook.cells import CELL_TYPES, new_id, normal_source
 from jupyter_agent.notebook.document import Cell, EditOutcome, Notebook
 from jupyter_agent.notebook.outputs import count_to_id
@@ -17,6 +20,7 @@ from jupyter_agent.text import clip
 from jupyter_agent.tool import ToolContext, ToolResult, tool
 from jupyter_agent.tools.cell_operations import Op, bare, operations, repair
 from jupyter_agent.tools.handles import Handles
+from jupyter_agent.workspace import TAMPERING
 
 OUTLINE_LIMIT = 16_000
 """Bytes of an outline; `start` pages on."""
@@ -123,9 +127,28 @@ async def edit_cells(
     notebook = await ctx.notebook(path)
     before = await notebook.cells()
     effect = await notebook.edit(wanted)
+    _protect(ctx, notebook, before, effect, path)
     await ctx.allow(effect)
     outcome = await effect.commit()
     return await _edited(ctx, notebook, before, outcome, path)
+
+
+def _protect(
+    ctx: ToolContext, notebook: Notebook, before: Sequence[Cell], effect: Effect[EditOutcome], path: str | None
+) -> None:
+    """Mark what needs approval in every mode: a protected notebook, and checks of the person's that are changed."""
+    reasons = []
+    if notebook.path is not None and (reason := ctx.workspace.protection(Path(notebook.path))):
+        reasons.append(reason)
+    sources, types = effect.details.get("sources", {}), effect.details.get("types", {})
+    gone = effect.details.get("deleted", ())
+    made = ctx.cell_log(path).created if notebook.path is not None else set()
+    touched = [cell for cell in before if cell.id in sources or cell.id in gone]
+    after = [Cell(id, 0, types.get(id, "code"), source) for id, source in sources.items()]
+    for cell, check in lost_assertions([cell for cell in touched if cell.id not in made], after).items():
+        reasons.append(f"cell {cell} loses a check ({check[:80]}), and {TAMPERING}")
+    if reasons:
+        effect.details["protected"] = "; ".join(reasons[:5])
 
 
 async def _edited(
@@ -207,6 +230,8 @@ async def create_notebook(
     target = ctx.workspace.resolve(path)
     made = _new_cells(cells or [])
     effect = create_effect(target, made, kernel_metadata(kernel), guard=check_not_open, root=ctx.workspace.root)
+    if (reason := ctx.workspace.protection(target)) is not None:
+        effect.details["protected"] = reason
     await ctx.allow(effect)
     await effect.commit()
     lines = [f"ok created {path} with {_cells(len(made))}", *(header(cell) for cell in made)]

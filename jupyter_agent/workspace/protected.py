@@ -13,6 +13,9 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
+TAMPERING = "a check must not be made to pass by changing it"
+"""Why tests are protected; summaries of turns look for it."""
+
 
 def _table(rows: Mapping[str, str]) -> dict[str, str]:
     """`{reason: "name name …"}` turned over."""
@@ -83,7 +86,7 @@ def protection(path: Path, root: Path) -> str | None:
     if reason is not None:
         return f"{relative} is protected: {reason}"
     if _TESTS.fullmatch(name) or any(part in _TEST_FOLDERS for part in parts[:-1]):
-        return f"{relative} is a test, and a check must not be made to pass by changing it"
+        return f"{relative} is a test, and {TAMPERING}"
     return None
 
 

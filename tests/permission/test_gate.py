@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from gates import answering, effect, gate
 
+from jupyter_agent.effect import Change, Effect
 from jupyter_agent.errors import Denied, NotGranted, UsageError
 from jupyter_agent.events import Approval, ApprovalRequest, Decision
 from jupyter_agent.permission import MODES, Mode, Rule, parse_rule
+from jupyter_agent.permission.command import parse_command
 
 KERNEL = {"where": "kernel"}
 
@@ -143,3 +147,62 @@ async def test_always_for_an_edit_does_not_cover_protected_files() -> None:
 def test_malformed_rules_are_usage_errors(text: str) -> None:
     with pytest.raises(UsageError, match="is not a rule"):
         parse_rule(text)
+
+
+def shell(command: str) -> Effect[str]:
+    """As `run_bash` describes a command to the gate."""
+    parsed = parse_command(command)
+    details: dict[str, Any] = {"where": "shell"}
+    if parsed.plain:
+        details["argv"] = [[word.text for word in one] for one in parsed.commands]
+    return effect("execute", command, **details)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("touch a", "allow"),
+        ("touch a && touch b", "allow"),
+        ("touch a; rm -rf b", "ask"),
+        ("touch a && curl example.org", "ask"),
+        ("touch a | sh", "ask"),
+        ("touch a\nrm b", "ask"),
+        ("touch $(rm b)", "ask"),
+        ("touch a > b", "ask"),
+        ("rm b # touch a", "ask"),
+        ("cd sub && touch a", "ask"),
+    ],
+)
+def test_f67_a_pattern_speaks_for_simple_commands(command: str, expected: str) -> None:
+    made, _ = gate(answers=[parse_rule("run_bash(touch *)")])
+    assert made.verdict("run_bash", shell(command))[0] == expected
+    by_rule, _ = gate(rules=[parse_rule("run_bash(touch *)")])
+    assert by_rule.verdict("run_bash", shell(command))[0] == expected
+
+
+def test_answers_may_cover_a_command_between_them() -> None:
+    made, _ = gate(answers=[parse_rule("run_bash(cd *)"), parse_rule("run_bash(touch *)")])
+    assert made.verdict("run_bash", shell("cd sub && touch a"))[0] == "allow"
+    assert made.verdict("run_bash", shell("cd sub && rm a"))[0] == "ask"
+
+
+@pytest.mark.parametrize("command", ["rm a", "true; rm a", "echo $(rm a)", "touch a > b; rm c"])
+def test_f62_a_deny_rule_is_tried_on_every_part(command: str) -> None:
+    made, _ = gate(rules=[Rule("deny", "run_bash", "rm *")], answers=[parse_rule("run_bash")])
+    assert made.verdict("run_bash", shell(command))[0] == "deny"
+
+
+def test_the_whole_text_and_everything_are_answers_too() -> None:
+    command = "touch $(date +%s)*"
+    for rule in (f"run_bash({command})", "run_bash(*)", "run_bash"):
+        made, _ = gate(answers=[parse_rule(rule)])
+        assert made.verdict("run_bash", shell(command))[0] == "allow"
+
+
+def test_a_pattern_must_speak_for_every_file_an_effect_changes() -> None:
+    moving = effect(target="/root/src/a.py")
+    moving.changes = (Change("/root/src/a.py", "", "h", "", "", None), Change("/root/.bashrc", "", "", "h", "", None))
+    made, _ = gate(answers=[parse_rule("move_file(src/*)")])
+    assert made.verdict("move_file", moving)[0] == "ask"
+    both, _ = gate(answers=[parse_rule("move_file(src/*)"), parse_rule("move_file(.bashrc)")])
+    assert both.verdict("move_file", moving)[0] == "allow"
