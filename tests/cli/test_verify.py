@@ -136,7 +136,7 @@ def test_many_one_json_line_each_and_a_table(tmp_path: Path) -> None:
 
 # ----------------------------------------------------------------------------------------------------------- a cluster
 
-distributed_only = pytest.mark.skipif(os.name != "posix", reason="signals")
+needs_signals = pytest.mark.skipif(os.name != "posix", reason="signals")
 
 
 @contextmanager
@@ -185,7 +185,7 @@ def until(condition: Any, seconds: float = 6 * SLACK) -> None:
         time.sleep(0.02)
 
 
-@distributed_only
+@needs_signals
 def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     work, marks = tmp_path / "work", tmp_path / "marks"
@@ -227,7 +227,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     assert len(twice) == 1, "the notebook of the killed worker runs again on the other one"
 
 
-@distributed_only
+@needs_signals
 def test_refactor_on_a_cluster_writes_here_and_ctrl_c_ends_its_kernels(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     work, marks = tmp_path / "work", tmp_path / "marks"
