@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jupyter_agent.errors import KernelError
+from jupyter_agent.errors import AgentError, KernelError
 from jupyter_agent.kernel import inspection
 from jupyter_agent.kernel.channels import Channels, Message
 from jupyter_agent.kernel.execution import INTERRUPT_WAIT, LiveExecution, verdict_on
@@ -22,12 +22,10 @@ from jupyter_agent.kernel.launch import Link, connect_to, start_own
 from jupyter_agent.kernel.others import Others
 from jupyter_agent.kernel.protocol import Busy, KernelState, KernelStatus, OnOutput, Status, Variable
 from jupyter_agent.kernel.scratch import ScratchRequest, request
+from jupyter_agent.kernel.sent import Sender, Sent, Unsure
 
 POLL_INTERVAL = 0.5
 """Seconds between looks at the kernel's process: its death is noticed within two of them (fault f35)."""
-
-REPLY_GRACE = 3.0
-"""Seconds by which a reply and its `idle` may come apart before one of them counts as lost."""
 
 INSPECT_TIMEOUT = 10.0
 
@@ -63,7 +61,7 @@ class ClientKernel:
         self._link = link
         self._spill = spill
         self._queue: deque[LiveExecution] = deque()
-        self._current: _Sent | None = None
+        self._current: Sent | None = None
         self._recent: deque[tuple[str, LiveExecution]] = deque(maxlen=REMEMBERED)
         self._others = Others()
         self._names: list[str] = []
@@ -71,6 +69,7 @@ class ClientKernel:
         self._closed = False
         self._restarts = 0
         self._watcher: asyncio.Task[None] | None = None
+        self._lending: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(cls, link: Link, *, spill: Path | None = None, timeout: float = 60.0) -> ClientKernel:
@@ -118,25 +117,39 @@ class ClientKernel:
         store_history: bool = True,
         silent: bool = False,
         scratch: ScratchRequest | None = None,
+        sender: Sender | None = None,
     ) -> LiveExecution:
+        """As the protocol says; `sender` has another client of this kernel send the code when its turn has come."""
         self._check_alive()
         if self._others.probe_needed:
             await self._probe(wait=FIRST_PROBE)
-        execution = LiveExecution(
+        execution = self._execution(
             code,
             cell=cell,
             on_output=on_output,
             queue_timeout=queue_timeout,
             store_history=store_history,
             silent=silent,
-            spill=self._spill,
-            busy=self._busy,
-            withdraw=self._withdraw,
-            stop=self._stop,
             scratch=scratch,
         )
+        execution.sender = sender
         self._queue.append(execution)
         self._advance()
+        return execution
+
+    def _execution(self, code: str, **options: Any) -> LiveExecution:
+        return LiveExecution(
+            code, spill=self._spill, busy=self._busy, withdraw=self._withdraw, stop=self._stop, **options
+        )
+
+    def follow(self, message_id: str, *, cell: str, on_output: OnOutput) -> LiveExecution:
+        """Outputs of a run that is not this client's: `message_id` is what they answer. The caller finishes it."""
+        self._check_alive()
+        execution = self._execution(
+            "", cell=cell, on_output=on_output, queue_timeout=0.0, store_history=False, silent=True
+        )
+        execution.begin()
+        self._recent.append((message_id, execution))
         return execution
 
     async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> LiveExecution:
@@ -234,8 +247,40 @@ class ClientKernel:
         """Send the next request when the kernel is free: a request in its queue could not be withdrawn."""
         if self._current is None and self._queue and not self._dead and self._others.busy() is None:
             execution = self._queue.popleft()
-            self._current = _Sent(execution, self._send(execution))
-            self._recent.append((self._current.message_id, execution))
+            self._current = Sent(execution)
+            if execution.sender is None:
+                self._track(self._current, self._send(execution))
+            else:
+                self._lending = asyncio.get_running_loop().create_task(self._lend(self._current, execution.sender))
+
+    def _track(self, sent: Sent, message_id: str) -> None:
+        sent.message_id = message_id
+        self._recent.append((message_id, sent.execution))
+
+    async def _lend(self, sent: Sent, sender: Sender) -> None:
+        """Have another client send it; what the kernel says of it is then taken as if it were ours."""
+        try:
+            message_id = await sender(sent.execution)
+        except Unsure:
+            message_id = await sent.find()
+        except AgentError as refused:
+            sent.execution.refuse(refused)
+            if sent is self._current:
+                self._current = None
+                self._advance()
+            return
+        if sent is not self._current:
+            return
+        if message_id is None:
+            self._track(sent, self._send(sent.execution))
+            return
+        self._track(sent, message_id)
+        sent.lent = True
+        self._others.forget(message_id)
+        early, sent.early = sent.early, []
+        for message in early:
+            if message["parent_header"].get("msg_id") == message_id:
+                self._on_own(sent, message["header"]["msg_type"], message["content"])
 
     def _send(self, execution: LiveExecution) -> str:
         content = {} if execution.scratch is None else execution.scratch.content()
@@ -291,10 +336,13 @@ class ClientKernel:
     def _on_iopub(self, message: Message) -> None:
         kind, content, parent = message["header"]["msg_type"], message["content"], message["parent_header"]
         sent = self._current
+        is_foreign = parent.get("session") != self._channels.session_id
+        if sent is not None and sent.message_id is None and is_foreign:
+            sent.keep_early(message)
         if sent is not None and parent.get("msg_id") == sent.message_id:
             self._on_own(sent, kind, content)
         elif kind in ("status", "execute_input"):
-            if parent.get("session") != self._channels.session_id:
+            if is_foreign:
                 self._others.observe(kind, content, message)
                 self._advance()
         elif kind == "update_display_data":
@@ -304,12 +352,12 @@ class ClientKernel:
                 if message_id == parent.get("msg_id"):
                     execution.feed(kind, content)
 
-    def _on_own(self, sent: _Sent, kind: str, content: dict[str, Any]) -> None:
+    def _on_own(self, sent: Sent, kind: str, content: dict[str, Any]) -> None:
         if kind == "status":
             if content.get("execution_state") == "busy":
                 sent.execution.begin()
             elif content.get("execution_state") == "idle":
-                sent.idle_at = time.monotonic()
+                sent.idle()
                 self._settle(sent)
         elif kind == "execute_input":
             sent.echoed = True
@@ -332,7 +380,7 @@ class ClientKernel:
             sent.reply, sent.reply_at = message["content"], time.monotonic()
             self._settle(sent)
 
-    def _settle(self, sent: _Sent, *, lost: bool = False) -> None:
+    def _settle(self, sent: Sent, *, lost: bool = False) -> None:
         """End the execution once both its reply and its idle are there, or one of them counts as lost."""
         if sent is not self._current or not (lost or (sent.reply is not None and sent.idle_at is not None)):
             return
@@ -405,27 +453,8 @@ class ClientKernel:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watcher
             self._watcher = None
-
-
-class _Sent:
-    """A request of ours in the kernel. `echoed`: its `execute_input` was seen, so the code itself has begun."""
-
-    def __init__(self, execution: LiveExecution, message_id: str) -> None:
-        self.execution = execution
-        self.message_id = message_id
-        self.echoed = False
-        self.reply: dict[str, Any] | None = None
-        self.reply_at: float | None = None
-        self.idle_at: float | None = None
-
-    @property
-    def answered(self) -> bool:
-        return self.reply is not None or self.idle_at is not None
-
-    def overdue(self, last_iopub: float) -> bool:
-        """Only one of reply and idle came, and nothing else (a backlog of output) has come for a while."""
-        first = self.reply_at if self.idle_at is None else self.idle_at if self.reply_at is None else None
-        return first is not None and time.monotonic() - max(first, last_iopub) > REPLY_GRACE
+        if self._lending is not None:
+            self._lending.cancel()
 
 
 def _what(cell: str | None, code: str) -> str:

@@ -14,12 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_agent.errors import KernelError
+from jupyter_agent.errors import AgentError, KernelError
 from jupyter_agent.kernel.outputs import Outputs, error_of
 from jupyter_agent.kernel.protocol import Busy, OnOutput, Snapshot, Status
 
 if TYPE_CHECKING:
     from jupyter_agent.kernel.scratch import ScratchRequest
+    from jupyter_agent.kernel.sent import Sender
 
 SINK_INTERVAL = 0.1
 """Seconds between two calls of the sink while outputs arrive."""
@@ -76,6 +77,9 @@ class LiveExecution:
         self.code = code
         self.cell = cell
         self.scratch = scratch
+        self.sender: Sender | None = None
+        self.parent: dict[str, Any] | None = None
+        self.asks = ""
         self.silent, self.store_history = silent, store_history and not silent
         self.resends = 0
         self.outputs = Outputs(spill)
@@ -94,6 +98,7 @@ class LiveExecution:
         self._started, self._changed = asyncio.Event(), asyncio.Event()
         self._finished, self._done = asyncio.Event(), asyncio.Event()
         self._sink_error: BaseException | None = None
+        self._refusal: AgentError | None = None
         self._sink: asyncio.Task[None] | None = None
         if on_output is not None:
             self._sink = asyncio.get_running_loop().create_task(self._tell())
@@ -115,6 +120,7 @@ class LiveExecution:
             spill=self.outputs.spill_path if self.outputs.truncated else None,
             lost_names=tuple(self._lost_names),
             advice=self._advice,
+            asks="" if self.finished else self.asks,
         )
 
     @property
@@ -137,6 +143,8 @@ class LiveExecution:
             await asyncio.wait_for(self._done.wait(), timeout)
         if interrupt and not self.done:
             return await self.interrupt()
+        if self._refusal is not None:
+            raise self._refusal
         if self.done and self._sink_error is not None:
             error, self._sink_error = self._sink_error, None
             raise error
@@ -227,6 +235,11 @@ class LiveExecution:
         if self._sink is None:
             self._done.set()
 
+    def refuse(self, error: AgentError) -> None:
+        """It must not run as it is: `wait` raises this."""
+        self._refusal = error
+        self.finish("aborted", advice=error.message)
+
     def close(self) -> None:
         """Stop telling the sink, for a backend that shuts down."""
         if self._sink is not None:
@@ -246,7 +259,9 @@ class LiveExecution:
                     await asyncio.wait_for(self._finished.wait(), SINK_INTERVAL)
                 ended = self._finished.is_set()
                 self._changed.clear()
-                await self._on_output(self.snapshot)
+                if self.began:
+                    # What never ran leaves the outputs that its cell has from before.
+                    await self._on_output(self.snapshot)
                 if ended:
                     return
         except Exception as error:

@@ -29,9 +29,6 @@ TICK = 0.1
 INTERRUPT_PASSES = 0.05
 """Seconds in which an interrupt seen by us has reached everyone else who listens."""
 
-ParentFor = Callable[[str], dict[str, Any] | None]
-"""The message that outputs of a cell's run shall answer, so that a bridge routes them there; None: the magic's own."""
-
 
 class InProcessKernel:
     """The `Kernel` protocol inside the live kernel. All methods are called on the shell's main thread and loop.
@@ -46,14 +43,12 @@ class InProcessKernel:
         shell: Any,
         *,
         spill: Path | None = None,
-        parent_for: ParentFor | None = None,
         on_interrupt: Callable[[], None] | None = None,
         show_tracebacks: bool = True,
     ) -> None:
         self._shell = shell
         self._spill = spill
         self._show_tracebacks = show_tracebacks
-        self._parent_for = parent_for
         self.on_interrupt = on_interrupt
         self._queue: list[LiveExecution] = []
         self._current: LiveExecution | None = None
@@ -84,7 +79,10 @@ class InProcessKernel:
         queue_timeout: float = 60.0,
         store_history: bool = True,
         silent: bool = False,
+        parent: dict[str, Any] | None = None,
     ) -> LiveExecution:
+        """As the protocol says. The run's messages answer `parent`, if given, instead of the request that the magic's
+        cell is: then they show where a bridge routes them, and not in the magic's cell."""
         execution = LiveExecution(
             code,
             cell=cell,
@@ -98,6 +96,7 @@ class InProcessKernel:
             stop=self._stop,
             limit=self._limit,
         )
+        execution.parent = parent
         return self._enqueue(execution)
 
     async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> LiveExecution:
@@ -297,8 +296,8 @@ class InProcessKernel:
 
     @contextlib.contextmanager
     def _parent(self, execution: LiveExecution) -> Iterator[bool]:
-        """Give this run's messages a parent of their own where a bridge asks for it (true); what waits is flushed."""
-        message = self._parent_for(execution.cell) if self._parent_for is not None and execution.cell else None
+        """Give this run's messages the parent it was given (true); what waits is flushed."""
+        message = execution.parent
         if message is None or not hasattr(self._shell, "set_parent"):
             yield False
             return

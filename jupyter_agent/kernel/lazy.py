@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jupyter_agent.errors import KernelError
 from jupyter_agent.kernel.client import ClientKernel, start_kernel
 from jupyter_agent.kernel.launch import kernel_name
-from jupyter_agent.kernel.protocol import Execution, KernelState, KernelStatus, OnOutput, Variable
+from jupyter_agent.kernel.protocol import KernelState, KernelStatus
+from jupyter_agent.kernel.proxy import KernelProxy
 
 
 def kernel_for(metadata: Mapping[str, Any], *, path: Path | None, cwd: Path, spill: Path | None = None) -> LazyKernel:
@@ -21,7 +22,7 @@ def kernel_for(metadata: Mapping[str, Any], *, path: Path | None, cwd: Path, spi
     return LazyKernel(metadata, path=path, cwd=cwd, spill=spill)
 
 
-class LazyKernel:
+class LazyKernel(KernelProxy):
     """The `Kernel` protocol; `run` and `restart` start the kernel when there is none. Raises KernelError."""
 
     def __init__(self, metadata: Mapping[str, Any], *, path: Path | None, cwd: Path, spill: Path | None) -> None:
@@ -42,42 +43,11 @@ class LazyKernel:
         return KernelState(status, self._name, self._named_language, ours=True)
 
     async def start(self) -> ClientKernel:
-        """The running kernel, started now if need be; concurrent callers get the same one."""
         async with self._starting:
             if self._kernel is None:
                 notebook = str(self._path) if self._path is not None else None
                 self._kernel = await start_kernel(self._name, cwd=self._cwd, notebook=notebook, spill=self._spill)
             return self._kernel
-
-    async def run(
-        self,
-        code: str,
-        *,
-        cell: str | None = None,
-        on_output: OnOutput | None = None,
-        queue_timeout: float = 60.0,
-        store_history: bool = True,
-        silent: bool = False,
-    ) -> Execution:
-        kernel = await self.start()
-        return await kernel.run(
-            code,
-            cell=cell,
-            on_output=on_output,
-            queue_timeout=queue_timeout,
-            store_history=store_history,
-            silent=silent,
-        )
-
-    async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> Execution:
-        kernel = await self.start()
-        return await kernel.scratch(code, timeout=timeout, queue_timeout=queue_timeout)
-
-    async def variables(self, names: Sequence[str] | None = None, *, detail: bool = False) -> list[Variable]:
-        return await self._running().variables(names, detail=detail)
-
-    async def interrupt(self) -> None:
-        await self._running().interrupt()
 
     async def restart(self) -> None:
         if self._kernel is None:
@@ -91,7 +61,7 @@ class LazyKernel:
                 await self._kernel.shutdown()
                 self._kernel = None
 
-    def _running(self) -> ClientKernel:
+    async def running(self) -> ClientKernel:
         if self._kernel is None:
             raise KernelError(
                 "No kernel runs for this notebook yet, so it has no variables. Run a cell, or start the kernel "

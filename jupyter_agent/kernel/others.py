@@ -51,6 +51,10 @@ class Others:
             self._running.pop(key, None)
             self._unknown_since = None
 
+    def forget(self, message_id: str) -> None:
+        """The execution is ours after all: another client sent it for us."""
+        self._running.pop(message_id, None)
+
     def start_probe(self, channels: Channels) -> asyncio.Future[Any] | None:
         """One at a time; None when one is still unanswered."""
         if self._probe is not None and not self._probe.done():

@@ -55,7 +55,8 @@ class Snapshot:
     `error` is (ename, evalue, traceback lines without ANSI); `seconds` counts from our own busy; `truncated` says that
     stream text beyond the flood limit was left out of `outputs` (its whole is in `spill`, a file path, when given);
     `started`/`ended` are ISO 8601 UTC; `lost_names` are the variables that a dead kernel took with it, as last seen;
-    `advice` says what to do next where the status alone does not (input() refused, kernel dead, interrupt ignored).
+    `advice` says what to do next where the status alone does not (input() refused, kernel dead, interrupt ignored);
+    `asks` is the prompt of an input() that a person is being asked just now.
     """
 
     status: Status
@@ -69,6 +70,7 @@ class Snapshot:
     spill: str | None = None
     lost_names: Sequence[str] = ()
     advice: str = ""
+    asks: str = ""
 
 
 OnOutput = Callable[[Snapshot], Awaitable[None]]

@@ -21,11 +21,13 @@ from jupyter_agent.magic import restarts
 from jupyter_agent.magic.asking import PromptAsker, can_ask
 from jupyter_agent.magic.commands import run_command
 from jupyter_agent.magic.display import NotebookDisplay, TerminalDisplay, publisher_of
-from jupyter_agent.magic.host import MagicHost, own_notebook
+from jupyter_agent.magic.host import MagicHost
 from jupyter_agent.magic.interrupts import stops_on_interrupt
 from jupyter_agent.magic.knowing import Known
 from jupyter_agent.magic.options import Request, parse
+from jupyter_agent.magic.place import Place, find_place
 from jupyter_agent.magic.result import result_of
+from jupyter_agent.notebook.bridge import Bridge
 from jupyter_agent.permission import parse_rule
 from jupyter_agent.storage import conversations_folder
 from jupyter_agent.text import visible
@@ -60,7 +62,8 @@ class Agent:
         self.shell = shell
         self.config = config
         self.conversation: Conversation | None = None
-        self.own: Path | None = None
+        self.place = Place()
+        self.connected: Bridge | None = None
         self.cell_ids: list[str] = []
         self._working = False
         self._known = Known(shell)
@@ -188,18 +191,18 @@ class Agent:
 
     async def opened(self, options: dict[str, Any], *, resume: str | None = None) -> Conversation:
         """The conversation, opened now if need be, with the options applied."""
-        own = await own_notebook(self.shell)
+        place = await find_place(self.shell, self.connected)
         named = Path(options["notebook"]).resolve() if "notebook" in options else None
         current = self.conversation
         if resume or options.get("new"):
             await self.close()
-        elif current is not None and own != self.own and named is None:
-            # The notebook was renamed or moved: the same conversation, bound to where it is now.
+        elif current is not None and place != self.place and named is None:
+            # The notebook was renamed or moved, or a server connected: the same conversation, bound to where it is now.
             resume = current.id
             await self.close()
         elif current is not None and named is not None and named != current.settings.notebook:
             await self.close()
-        self.own = own
+        self.place = place
         if self.conversation is None:
             self.conversation = await self._open(named, resume, new="new" in options)
         conversation = self.conversation
@@ -212,13 +215,15 @@ class Agent:
         return conversation
 
     async def _open(self, named: Path | None, resume: str | None, *, new: bool) -> Conversation:
-        notebook = named or self.own
-        if notebook is not None and not notebook.is_file():
+        notebook = named or self.place.notebook
+        if named is not None and not named.is_file():
             raise AgentError(f"There is no notebook {named}. Check the path.", kind="missing")
         here = Path(os.getcwd()).resolve()
-        root = here if notebook is None or notebook.is_relative_to(here) else notebook.parent
+        # The notebook may be on its server's machine, and nothing of it on this one.
+        elsewhere = notebook is None or notebook.is_relative_to(here) or not notebook.parent.is_dir()
+        root = here if notebook is None or elsewhere else notebook.parent
         journal = self._journal(resume, new=new)
-        host = MagicHost(self.shell, root, self.own, journal.folder / "spill")
+        host = MagicHost(self.shell, root, self.place, journal.folder / "spill")
         if named is not None:
             host.adopted.add(named)
         settings = Settings(root, notebook, self.config.mode)
@@ -268,7 +273,7 @@ class Agent:
         try:
             return isinstance(host, MagicHost) and (
                 (path is None and conversation.settings.notebook is None)
-                or host.is_live(conversation.notebook_path(path))
+                or _shows_here(host, conversation.notebook_path(path))
             )
         except AgentError:
             return False
@@ -279,6 +284,10 @@ class Agent:
 
     def _model_chosen(self, change: Any) -> None:
         self._stale_model = True
+
+
+def _shows_here(host: MagicHost, path: Path) -> bool:
+    return host.is_live(path) and not host.shows_in_cells(path)
 
 
 def _log_in(folder: Path) -> logging.Logger:

@@ -10,6 +10,7 @@ from jupyter_agent.errors import UsageError
 from jupyter_agent.events import ChangeMade
 from jupyter_agent.journal import FILE, conversation_folders, read_journal
 from jupyter_agent.magic.options import MODES, Request, help_text
+from jupyter_agent.magic.place import Place, connect, find_place, started_by_server
 from jupyter_agent.storage import conversations_folder
 from jupyter_agent.summary import last_stop, title_of
 from jupyter_agent.undo import undo_turn
@@ -102,9 +103,24 @@ async def _mode(agent: Agent, words: tuple[str, ...]) -> None:
 
 
 async def _connect(agent: Agent, words: tuple[str, ...]) -> None:
-    raise UsageError(
-        "This kernel cannot reach its server's documents yet: the server extension is needed for that. Until then "
-        "changes to the open notebook are proposed, and code runs here."
+    """Without an address: what is connected now, and how else to connect."""
+    if not words:
+        agent.say(_connection(await find_place(agent.shell, agent.connected)))
+        return
+    place = await connect(words[0], words[1] if len(words) > 1 else "")
+    agent.connected = place.bridge
+    agent.say(f"Connected: {place.notebook} is read and changed where it is open.")
+
+
+def _connection(place: Place) -> str:
+    if place.bridge is not None:
+        return f"Connected to {place.bridge.url}: {place.notebook} is read and changed where it is open."
+    if not started_by_server():
+        return "No notebook belongs to this shell, so there is nothing to connect to."
+    return (
+        "This kernel does not know its Jupyter server, so changes to the open notebook are proposed, and code runs "
+        "here. With jupyter_agent installed on the server: %agent connect URL TOKEN, as `jupyter server list` shows "
+        "them there. Editors without a Jupyter server (VS Code) cannot be connected."
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,65 +9,38 @@ from typing import TYPE_CHECKING, Any
 from jupyter_agent.host import LocalHost
 from jupyter_agent.kernel.inprocess import InProcessKernel
 from jupyter_agent.magic.knowing import OWN_CALL
+from jupyter_agent.magic.place import Place, started_by_server
 from jupyter_agent.magic.proposing import ProposingNotebook
-from jupyter_agent.magic.restarts import connection_file
+from jupyter_agent.magic.routed import RoutedKernel
+from jupyter_agent.notebook.bridge import BridgedNotebook
 from jupyter_agent.notebook.history import Entered, HistoryNotebook
 
 if TYPE_CHECKING:
     from jupyter_agent.kernel.protocol import Kernel
     from jupyter_agent.notebook.document import Notebook
 
-_KERNEL_ID = re.compile(r"kernel-(?P<id>[0-9a-f-]{36})\.json$")
-
-
-async def own_notebook(shell: Any) -> Path | None:
-    """The real path of the notebook this kernel belongs to, None where it cannot be told.
-
-    Asked of the server by the kernel's id, since a name handed over at the start is stale after a rename; else what the
-    server (`JPY_SESSION_NAME`) or VS Code left.
-    """
-    kernel_id = _kernel_id()
-    if kernel_id is not None:
-        from jupyter_agent.notebook.servers import notebook_of_kernel
-
-        found = await notebook_of_kernel(kernel_id)
-        if found is not None:
-            return Path(found)
-    for named in (os.environ.get("JPY_SESSION_NAME"), shell.user_ns.get("__vsc_ipynb_file__")):
-        if isinstance(named, str) and named.endswith(".ipynb") and Path(named).is_file():
-            return Path(named).resolve()
-    return None
-
-
-def _kernel_id() -> str | None:
-    match = _KERNEL_ID.search(connection_file() or "")
-    return match["id"] if match else None
-
-
-def started_by_server() -> bool:
-    """Whether some server or editor started this kernel and so may hold its notebook open."""
-    return "JPY_SESSION_NAME" in os.environ or _kernel_id() is not None or "VSCODE_PID" in os.environ
-
 
 class MagicHost(LocalHost):
-    """`own` is this kernel's notebook; every other notebook is a file with a kernel of its own, as on the command line.
+    """`place` has this kernel's notebook; every other one is a file with a kernel of its own, as on the command line.
 
     `adopted`: notebooks named with `--notebook`, which are worked on in this kernel.
     """
 
-    def __init__(self, shell: Any, root: Path, own: Path | None, spill: Path) -> None:
+    def __init__(self, shell: Any, root: Path, place: Place, spill: Path) -> None:
         super().__init__(root, spill=spill)
         self._shell = shell
-        self._own = own
+        self._place = place
         self.adopted: set[Path] = set()
         # What fails is told by the tool's result, mapped to cell and line: the traceback is not shown a second time.
         self._live = InProcessKernel(shell, spill=spill, show_tracebacks=False)
         self._history = HistoryNotebook(history_of(shell))
 
     async def notebook(self, path: Path) -> Notebook:
-        if path == self._own and path not in self._notebooks and started_by_server():
-            saved = await super().notebook(path)
-            self._notebooks[path] = ProposingNotebook(saved, proposer(self._shell))
+        if path == self._place.notebook and path not in self._notebooks:
+            if self._place.bridge is not None:
+                self._notebooks[path] = BridgedNotebook(self._place.bridge, str(path))
+            elif started_by_server():
+                self._notebooks[path] = ProposingNotebook(await super().notebook(path), proposer(self._shell))
         return await super().notebook(path)
 
     async def default_notebook(self) -> Notebook | None:
@@ -77,13 +48,19 @@ class MagicHost(LocalHost):
 
     async def kernel(self, notebook: Notebook | None) -> Kernel:
         path = Path(notebook.path) if notebook is not None and notebook.path else None
+        if path is not None and self.shows_in_cells(path) and self._place.bridge is not None:
+            return RoutedKernel(self._live, self._shell, self._place.bridge)
         if path is None or self.is_live(path):
             return self._live
         return await super().kernel(notebook)
 
     def is_live(self, path: Path) -> bool:
         """Whether the notebook at `path` runs in this very kernel."""
-        return path == self._own or path in self.adopted
+        return path == self._place.notebook or path in self.adopted
+
+    def shows_in_cells(self, path: Path) -> bool:
+        """Whether outputs of its cells show in these cells themselves, instead of the magic's."""
+        return self._place.bridge is not None and path == self._place.notebook and path not in self.adopted
 
     async def close(self) -> None:
         await super().close()

@@ -17,7 +17,7 @@ COMMANDS = {
     "resume": "ID  go on with an earlier conversation",
     "model": "[NAME]  show or set the model",
     "mode": "[MODE]  show or set the mode: plan, review, accept-edits, auto",
-    "connect": "URL TOKEN  reach the Jupyter server of this kernel (gateways)",
+    "connect": "[URL TOKEN]  the way to this kernel's Jupyter server (gateways)",
     "help": "this text",
 }
 OPTIONS: dict[str, tuple[str, str]] = {
@@ -61,7 +61,7 @@ def _is_command(words: list[str]) -> bool:
     if name not in COMMANDS:
         return False
     if name == "connect":
-        return len(rest) in (0, 2)
+        return not rest or (len(rest) <= 2 and ":" in rest[0])
     return not rest or (len(rest) == 1 and name in _WITH_ONE_WORD)
 
 

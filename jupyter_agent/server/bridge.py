@@ -72,7 +72,11 @@ async def perform(hub: Hub, body: Json) -> Json:
     if body["action"] == "change":
         await notebook.rewrite(lambda cells: apply_difference(cells, body))
         return await _state(notebook)
+    if body["action"] == "follow":
+        await hub.following.begin(path, name, str(body["cell"]), str(body["message"]))
+        return {}
     if body["action"] == "outputs":
+        await hub.following.end(path, str(body["cell"]))
         await notebook.set_outputs(
             str(body["cell"]), body["outputs"], body.get("execution_count"), timing=body.get("timing")
         )

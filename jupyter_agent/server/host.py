@@ -45,7 +45,8 @@ class ServerHost:
         name = NO_NOTEBOOK if notebook is None or notebook.path is None else self.name_of(Path(notebook.path))
         if name not in self._kernels:
             metadata = await notebook.metadata() if notebook is not None else {}
-            self._kernels[name] = ServedKernel(self._server_kernels, name, metadata, self._spill)
+            served = notebook if isinstance(notebook, ServedNotebook) else None
+            self._kernels[name] = ServedKernel(self._server_kernels, name, metadata, self._spill, self._pages, served)
         return self._kernels[name]
 
     def name_of(self, path: Path) -> str:

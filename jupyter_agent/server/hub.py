@@ -19,6 +19,7 @@ from jupyter_agent.errors import JournalError, KernelError, ModelError, Refused,
 from jupyter_agent.events import Assistant, ChangeMade, Event, Json, User
 from jupyter_agent.journal import FILE, Journal, conversation_folders, read_journal
 from jupyter_agent.permission import MODES, Mode
+from jupyter_agent.server.following import Following
 from jupyter_agent.server.host import ServerHost
 from jupyter_agent.server.kernels import ServerKernels
 from jupyter_agent.server.live import Live
@@ -58,6 +59,7 @@ class Hub:
         self._live: dict[str, Live] = {}
         self._entries: dict[str, tuple[tuple[float, int], Entry]] = {}
         self._bridged: dict[Path, ServedNotebook] = {}
+        self.following = Following(kernels, self.bridged)
         self._opening = asyncio.Lock()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -120,6 +122,7 @@ class Hub:
         for live in list(self._live.values()):
             await live.close()
         self._live.clear()
+        await self.following.close()
         for notebook in self._bridged.values():
             with contextlib.suppress(Refused, OSError):
                 await notebook.close()

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jupyter_agent.errors import KernelError
-from jupyter_agent.kernel import ClientKernel, Execution, KernelState, Link, Variable
+from jupyter_agent.kernel import ClientKernel, Execution, KernelState, Link
 from jupyter_agent.kernel.launch import kernel_name
 from jupyter_agent.kernel.protocol import KernelStatus, OnOutput
+from jupyter_agent.kernel.proxy import KernelProxy
+from jupyter_agent.server.notebook import ServedNotebook
+from jupyter_agent.server.page_run import PageRun
+from jupyter_agent.server.pages import Pages
 from jupyter_agent.server.threads import ServerLoop
 
 
@@ -113,11 +117,24 @@ def _client(manager: Any) -> Any:
     return made
 
 
-class ServedKernel:
-    """The `Kernel` protocol for one notebook; the person may restart or change its kernel at any time."""
+class ServedKernel(KernelProxy):
+    """The `Kernel` protocol for one notebook; the person may restart or change its kernel at any time.
 
-    def __init__(self, kernels: ServerKernels, name: str, metadata: Mapping[str, Any], spill: Path | None) -> None:
+    Cells run through the page that has `notebook` open, if there is one; code and cells without a page through a client
+    of our own.
+    """
+
+    def __init__(
+        self,
+        kernels: ServerKernels,
+        name: str,
+        metadata: Mapping[str, Any],
+        spill: Path | None,
+        pages: Pages | None = None,
+        notebook: ServedNotebook | None = None,
+    ) -> None:
         self._kernels, self._name, self._spill = kernels, name, spill
+        self._pages, self._notebook = pages, notebook
         self._kernel_name = kernel_name(metadata)
         self._language = str((metadata.get("language_info") or {}).get("name") or "python").lower()
         self._client: ClientKernel | None = None
@@ -145,7 +162,11 @@ class ServedKernel:
         store_history: bool = True,
         silent: bool = False,
     ) -> Execution:
-        client = await self._started()
+        client = await self.start()
+        sender = None
+        if cell is not None and self._pages is not None and self._notebook is not None and self._id is not None:
+            through = PageRun(self._pages, self._notebook, cell, self._id)
+            sender, on_output = through.send, through.sink(on_output) if on_output is not None else None
         return await client.run(
             code,
             cell=cell,
@@ -153,26 +174,20 @@ class ServedKernel:
             queue_timeout=queue_timeout,
             store_history=store_history,
             silent=silent,
+            sender=sender,
         )
 
-    async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> Execution:
-        client = await self._started()
-        return await client.scratch(code, timeout=timeout, queue_timeout=queue_timeout)
-
     async def start(self) -> ClientKernel:
-        """The running kernel, started now if need be."""
-        return await self._started()
-
-    async def variables(self, names: Sequence[str] | None = None, *, detail: bool = False) -> list[Variable]:
-        return await (await self._running()).variables(names, detail=detail)
-
-    async def interrupt(self) -> None:
-        await (await self._running()).interrupt()
+        client = await self._connected()
+        if client is not None:
+            return client
+        await self._kernels.start(self._name, self._kernel_name)
+        return await self.running()
 
     async def restart(self) -> None:
         client = await self._connected()
         if client is None:
-            await self._started()
+            await self.start()
         else:
             await client.restart()
 
@@ -181,7 +196,7 @@ class ServedKernel:
         async with self._lock:
             await self._drop()
 
-    async def _running(self) -> ClientKernel:
+    async def running(self) -> ClientKernel:
         client = await self._connected()
         if client is None:
             raise KernelError(
@@ -189,13 +204,6 @@ class ServedKernel:
                 kind="none",
             )
         return client
-
-    async def _started(self) -> ClientKernel:
-        client = await self._connected()
-        if client is not None:
-            return client
-        await self._kernels.start(self._name, self._kernel_name)
-        return await self._running()
 
     async def _connected(self) -> ClientKernel | None:
         """A client of the kernel that the notebook's session has now; None where there is no kernel."""

@@ -22,7 +22,7 @@ from jupyter_agent.notebook.limits import cap_outputs
 from jupyter_agent.notebook.servers import check_not_open
 from jupyter_agent.notebook.transaction import apply
 from jupyter_agent.server.lab_document import LabDocument
-from jupyter_agent.server.pages import PageGone, Pages
+from jupyter_agent.server.pages import Page, PageGone, Pages
 
 T = TypeVar("T")
 Pending = tuple[Sequence[Output], int | None, Mapping[str, str] | None]
@@ -118,6 +118,14 @@ class ServedNotebook:
     async def close(self) -> None:
         await self.save()
         await self._file.close()
+
+    async def page(self) -> Page | None:
+        """The page that owns the document and may run its cells; what it then shows counts as a change of ours."""
+        lab = await self._owner()
+        if lab is None:
+            return None
+        self._note_state(lab)
+        return lab.page
 
     # ------------------------------------------------------------------------------------------------- the owner
 

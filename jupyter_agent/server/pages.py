@@ -44,6 +44,7 @@ class Page:
     send: Callable[[Json], None]
     documents: dict[str, OpenDocument] = field(default_factory=dict)
     pending: dict[str, asyncio.Future[Json]] = field(default_factory=dict)
+    listeners: dict[str, Callable[[Json], None]] = field(default_factory=dict)
     away_since: float | None = None
 
 
@@ -56,7 +57,6 @@ class Pages:
         self._ids = itertools.count(1)
         self._arrived = asyncio.Event()
         self._watchers: list[Callable[[str, list[str]], None]] = []
-        self._listeners: dict[str, Callable[[Json], None]] = {}
 
     # ------------------------------------------------------------------------------------------ from the pages
 
@@ -89,7 +89,8 @@ class Pages:
             if future is not None and not future.done():
                 future.set_result(message)
         elif kind == "execution":
-            listener = self._listeners.get(str(message.get("id")))
+            number = str(message.get("id"))
+            listener = page.listeners.pop(number, None) if message.get("done") else page.listeners.get(number)
             if listener is not None:
                 listener(message)
         elif not isinstance(path, str):
@@ -141,7 +142,7 @@ class Pages:
         """Ask the page and return its `result`.
 
         Raises PageGone, and NotebookRefused with the page's kind and sentence when it declined. `listener` gets the
-        messages about an execution that the request starts, until `forget`.
+        messages about an execution that the request starts, the last of them with `done`.
         """
         if page.away_since is not None or self._pages.get(page.client) is not page:
             raise PageGone
@@ -149,7 +150,7 @@ class Pages:
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         page.pending[number] = future
         if listener is not None:
-            self._listeners[number] = listener
+            page.listeners[number] = listener
         page.send({"type": "document", "id": number, "action": action, "path": path, **fields})
         try:
             answer = await asyncio.wait_for(future, ANSWER_WITHIN)
@@ -161,15 +162,15 @@ class Pages:
         finally:
             page.pending.pop(number, None)
         if not answer.get("ok"):
-            self._listeners.pop(number, None)
+            page.listeners.pop(number, None)
             kind, text = str(answer.get("kind") or "op"), str(answer.get("message") or "the page declined")
             raise NotebookRefused(kind, text, content=str(answer.get("content") or ""))
         result = answer.get("result")
-        return {**(result if isinstance(result, dict) else {}), "request": number}
+        return result if isinstance(result, dict) else {}
 
-    def forget(self, request: str) -> None:
-        """No more messages about the execution of this request are wanted."""
-        self._listeners.pop(request, None)
+    def has_open(self, page: Page, path: str) -> bool:
+        """Whether this page is connected and still has the document."""
+        return self._pages.get(page.client) is page and page.away_since is None and path in page.documents
 
     def watch(self, watcher: Callable[[str, list[str]], None]) -> Callable[[], None]:
         """Call back with (path, cell ids) for changes by persons; the returned function ends it."""
@@ -212,3 +213,6 @@ def _fail(page: Page) -> None:
         if not future.done():
             future.set_exception(PageGone())
     page.pending.clear()
+    for listener in page.listeners.values():
+        listener({"done": True})
+    page.listeners.clear()

@@ -103,6 +103,8 @@ def _problem(run: CellRun, counts: Mapping[int, str], *, goes_on: bool) -> str:
     if snapshot.status in ("running", "queued"):
         interrupted = " although it was interrupted" if snapshot.advice else ""
         after = "its outputs go on into the notebook. control_kernel('wait') waits for it" if goes_on else ENDS
+        if snapshot.asks:
+            return f"waiting: cell {cell} asks the person for input ({snapshot.asks!r}) in the notebook; {after}."
         return f"running cell {cell} for {seconds}{interrupted}; {after}."
     if run.timed_out and snapshot.status == "interrupted":
         return f"error: TimeoutError: interrupted after {seconds} in cell {cell}"

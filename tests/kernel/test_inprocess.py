@@ -130,10 +130,9 @@ async def test_deadline_interrupts_code_that_blocks(kernel: ClientKernel) -> Non
 
 async def test_fresh_parent_routes_outputs_to_another_cell(kernel: ClientKernel) -> None:
     code = (
-        "def _parent_for(cell):\n    session = get_ipython().kernel.session\n"
-        "    return session.msg('execute_request', {'code': ''}, metadata={'cellId': cell})\n"
-        "_routed = InProcessKernel(get_ipython(), parent_for=_parent_for)\n"
-        "_seen = await (await _routed.run(\"print('elsewhere')\", cell='other')).wait(9)\nprint('here')"
+        "_session = get_ipython().kernel.session\n"
+        "_parent = _session.msg('execute_request', {'code': ''}, metadata={'cellId': 'other'})\n"
+        "_seen = await (await _kernel.run(\"print('elsewhere')\", cell='other', parent=_parent)).wait(9)\nprint('here')"
     )
     snapshot = await run(kernel, code)
     assert text_of(snapshot) == "here\n"

@@ -1,0 +1,63 @@
+"""Running a cell through the page that has its notebook open: widgets, input() and displays are then the page's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from jupyter_agent.errors import NotebookRefused
+from jupyter_agent.kernel.execution import LiveExecution
+from jupyter_agent.kernel.protocol import OnOutput, Snapshot
+from jupyter_agent.kernel.sent import Unsure
+from jupyter_agent.server.notebook import ServedNotebook
+from jupyter_agent.server.pages import ANSWER_WITHIN, Json, Page, PageGone, Pages
+
+CANNOT = ("no_kernel", "missing", "unknown_cell")
+"""Kinds with which a page declines because it cannot run the cell now: then the server's own client does."""
+
+
+class PageRun:
+    """One run of one cell. `send` is a `Sender`; while the page is there, it is the page that shows the outputs."""
+
+    def __init__(self, pages: Pages, notebook: ServedNotebook, cell: str, kernel_id: str) -> None:
+        self._pages, self._notebook, self._cell, self._kernel_id = pages, notebook, cell, kernel_id
+        self._page: Page | None = None
+        self._ended = asyncio.Event()
+
+    async def send(self, execution: LiveExecution) -> str | None:
+        """Raises NotebookRefused where the cell is no longer what was granted, Unsure when the page vanished."""
+        page = await self._notebook.page()
+        if page is None:
+            return None
+
+        def listen(message: Json) -> None:
+            execution.asks = str(message.get("asks") or "")
+            if message.get("done"):
+                self._ended.set()
+
+        fields = {"cell": self._cell, "source": execution.code, "kernel": self._kernel_id}
+        try:
+            answer = await self._pages.request(page, "run", self._notebook.name, listener=listen, **fields)
+        except PageGone:
+            raise Unsure from None
+        except NotebookRefused as refused:
+            if refused.kind in CANNOT:
+                return None
+            raise
+        self._page = page
+        return str(answer["message"])
+
+    def sink(self, on_output: OnOutput) -> OnOutput:
+        """Passes outputs on once the page that shows them is gone, and for a cell that no page runs.
+
+        Its last word waits for the page's own, so that who saves the document then saves it with these outputs.
+        """
+
+        async def tell(snapshot: Snapshot) -> None:
+            if self._page is not None and snapshot.status not in ("queued", "running"):
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._ended.wait(), ANSWER_WITHIN)
+            if self._page is None or not self._pages.has_open(self._page, self._notebook.name):
+                await on_output(snapshot)
+
+        return tell
