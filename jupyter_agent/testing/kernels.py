@@ -322,13 +322,20 @@ async def check_interrupt_reaches_a_sleeping_await(kernel: Kernel, dialect: Dial
 
 @_check("interrupt")
 async def check_queued_run_is_withdrawn_by_its_interrupt(kernel: Kernel, dialect: Dialect) -> None:
+    """Its cell keeps the outputs it has from before: the sink is told nothing."""
+    told: list[Snapshot] = []
+
+    async def sink(snapshot: Snapshot) -> None:
+        told.append(snapshot)
+
     first = await kernel.run(dialect.slow(2, "begun", "ended"))
-    second = await kernel.run(dialect.say("must not run"))
+    second = await kernel.run(dialect.say("must not run"), cell="queued", on_output=sink)
     assert (await second.interrupt()).status == "aborted"
     snapshot = await first.wait(10 * SLACK)
     assert snapshot.status == "ok"
     assert second.snapshot.status == "aborted"
     assert not second.snapshot.outputs
+    assert told == []
 
 
 @_check("python")
