@@ -148,10 +148,11 @@ async def gone(process: subprocess.Popen[bytes]) -> bool:
 
 
 def hang_up(process: subprocess.Popen[bytes]) -> None:
-    """Close the life line."""
-    if process.stdin is not None:
-        with suppress(OSError):
-            process.stdin.close()
+    """Close the life line, and what the keeper may have to say."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
 
 
 def exit_code(outcome: Mapping[str, Any]) -> int | None:

@@ -238,8 +238,10 @@ class Shell:
 
     async def close(self) -> None:
         """End all background commands of this host."""
-        own = [item for item in self._background.values() if item.process is not None and item.process.poll() is None]
-        await asyncio.gather(*(launch.end(item.process, item.mark) for item in own if item.process is not None))
+        own = [(item.process, item.mark) for item in self._background.values() if item.process is not None]
+        await asyncio.gather(*(launch.end(process, mark) for process, mark in own if process.poll() is None))
+        for process, _ in own:
+            launch.hang_up(process)
 
     # ----------------------------------------------------------------------------------------- persistence
 
@@ -292,7 +294,14 @@ class Shell:
             secrets=self._secrets,
             status=status,
         )
-        return await asyncio.to_thread(launch.launch, request)
+        launching = asyncio.ensure_future(asyncio.to_thread(launch.launch, request))
+        try:
+            return await asyncio.shield(launching)
+        except asyncio.CancelledError:
+            # The thread cannot be stopped: what it starts is ended here, where somebody still knows of it.
+            with suppress(ShellError):
+                await launch.end(await launching, mark)
+            raise
 
     def _item(self, id: str) -> _Background:
         item = self._background.get(id)

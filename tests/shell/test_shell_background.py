@@ -140,3 +140,30 @@ async def test_without_detach_it_ends_with_its_host(shell: Shell, tmp_path: Path
     status = await ended(shell, id)
     assert status.exit_code is None
     assert status.note
+
+
+async def test_closing_lets_go_of_commands_that_had_ended_unnoticed(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, os.environ, tmp_path / "spill")
+    id = await shell.start_background("true")
+    process = shell._item(id).process
+    assert process is not None
+    assert process.stdin is not None
+    await until_true(lambda: process.poll() is not None)
+    await shell.close()
+    assert process.stdin.closed
+
+
+async def test_a_command_cancelled_while_it_is_started_is_ended(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, os.environ, tmp_path / "spill")
+    for _ in range(5):
+        run = asyncio.ensure_future(shell.run("sleep 300; echo never"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+    mine = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
+    left = [int(pid) for pid in Path(mine).read_text().split()]
+    commands = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left if Path(f"/proc/{pid}/cmdline").exists()]
+    assert not [command for command in commands if b"keeper" in command]
+    assert all("never" not in path.read_text() for path in (tmp_path / "spill").glob("*.txt"))
