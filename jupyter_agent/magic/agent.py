@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from jupyter_agent.permission import parse_rule
 from jupyter_agent.storage import conversations_folder
 from jupyter_agent.text import visible
 from jupyter_agent.tools import all_tools
+from jupyter_agent.withhold import Withhold
 
 TICK = 0.1
 """Seconds between wake-ups of the loop, for interrupts that reach us as a cancellation only (a subshell)."""
@@ -155,7 +157,7 @@ class Agent:
         unsubscribe = conversation.subscribe(self.display(quiet=quiet))
         try:
             await self._connect(conversation, request, asker)
-            stop = await conversation.send(request.text, attachments=self._news())
+            stop = await conversation.send(request.text, attachments=self._news(conversation))
         finally:
             unsubscribe()
             conversation.save_state()
@@ -168,9 +170,9 @@ class Agent:
         if self.conversation is not None and self.conversation.running:
             self.conversation.no_more_effects()
 
-    def _news(self) -> list[Json]:
+    def _news(self, conversation: Conversation) -> list[Json]:
         restarted, self._restarted = self._restarted, False
-        return self._known.news(restarted=restarted)
+        return self._known.news(restarted=restarted, variables=not conversation.settings.withhold.variables)
 
     async def _connect(self, conversation: Conversation, request: Request, asker: PromptAsker | None) -> None:
         model = request.options.get("model") or self.config.model or None
@@ -210,9 +212,18 @@ class Agent:
             conversation.gate.mode = options["mode"]
         if "allow" in options:
             conversation.gate.answers = tuple(parse_rule(rule) for rule in options["allow"])
+        conversation.settings = replace(conversation.settings, withhold=self._withheld(conversation, options))
         usd = options.get("budget") or self.config.budget or None
         conversation.budget.limits = Limits(turns=options.get("max_turns") or self.config.max_turns, usd=usd)
         return conversation
+
+    def _withheld(self, conversation: Conversation, options: dict[str, Any]) -> Withhold:
+        """What is switched off stays off for the conversation: part of it would be no promise."""
+        before = conversation.settings.withhold
+        return Withhold(
+            outputs=before.outputs or "no_outputs" in options or not self.config.send_outputs,
+            variables=before.variables or "no_variables" in options or not self.config.send_variables,
+        )
 
     async def _open(self, named: Path | None, resume: str | None, *, new: bool) -> Conversation:
         notebook = named or self.place.notebook

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from jupyter_agent.errors import UsageError
-from jupyter_agent.events import ChangeMade
+from jupyter_agent.events import ChangeMade, Usage
 from jupyter_agent.journal import FILE, conversation_folders, read_journal
 from jupyter_agent.magic.options import MODES, Request, help_text
 from jupyter_agent.magic.place import Place, connect, find_place, started_by_server
@@ -16,6 +16,7 @@ from jupyter_agent.summary import last_stop, title_of
 from jupyter_agent.undo import undo_turn
 
 if TYPE_CHECKING:
+    from jupyter_agent.conversation import Conversation
     from jupyter_agent.magic.agent import Agent
 
 SHOWN_CONVERSATIONS = 15
@@ -28,7 +29,6 @@ async def run_command(agent: Agent, request: Request) -> None:
 
 async def _status(agent: Agent, words: tuple[str, ...]) -> None:
     conversation = await agent.opened({})
-    spent = conversation.budget.spent
     stop = last_stop(conversation.events)
     notebook = conversation.settings.notebook
     model = conversation.model.endpoint if conversation.model else None
@@ -38,10 +38,23 @@ async def _status(agent: Agent, words: tuple[str, ...]) -> None:
         f"root          {conversation.settings.root}",
         f"model         {f'{model.model} at {model.host}' if model else 'connected with the first request'}",
         f"mode          {conversation.gate.mode}",
-        f"spent         {spent.tokens:,} tokens, ${spent.usd:.4f}",
+        f"spent         {conversation.budget.spent.tokens:,} tokens, {_cost(conversation)}",
+        *([f"kept here     {kept}"] if (kept := _kept(conversation)) else []),
         f"last turn     {f'{stop.reason}, verified: {stop.verified}' if stop else 'none'}",
     ]
     agent.say("\n".join(lines))
+
+
+def _cost(conversation: Conversation) -> str:
+    """What the calls cost by list prices; where one had none, nothing is made up."""
+    costs = [event.cost for event in conversation.events if isinstance(event, Usage)]
+    known = sum(cost for cost in costs if cost is not None)
+    return "price unknown" if None in costs else f"${known:.4f}"
+
+
+def _kept(conversation: Conversation) -> str:
+    withhold = conversation.settings.withhold
+    return " and ".join(name for name, off in (("outputs", withhold.outputs), ("variables", withhold.variables)) if off)
 
 
 def _turn(words: tuple[str, ...]) -> int | None:

@@ -32,6 +32,8 @@ class JupyterAgent(Configurable):  # type: ignore[misc]
     base_url = Unicode("", help="An endpoint that speaks the Messages API; empty: ANTHROPIC_BASE_URL.").tag(config=True)
     max_turns = Integer(50, min=1, help="Model replies per message at most.").tag(config=True)
     budget = Float(0.0, min=0.0, help="US dollars per conversation at most; 0: no limit.").tag(config=True)
+    send_outputs = Bool(True, help="Whether the model sees the outputs of cells.").tag(config=True)
+    send_variables = Bool(True, help="Whether the model sees the kernel's variables.").tag(config=True)
     quiet = Bool(False, help="Show only the answer and the closing line.").tag(config=True)
 
 

@@ -24,9 +24,10 @@ class Known:
         self._names: set[str] | None = None
         self._entered = 0
 
-    def news(self, *, restarted: bool = False) -> list[Json]:
-        """Attachments for a request: state that is new since the last one."""
-        lines = [*self._place(), *self._restart(restarted), *self._variables(), *self._ran()]
+    def news(self, *, restarted: bool = False, variables: bool = True) -> list[Json]:
+        """Attachments for a request: state that is new since the last one; without `variables`, none of their names."""
+        names = self._variables() if variables else []
+        lines = [*self._place(), *self._restart(restarted), *names, *self._ran()]
         return [{"type": "state", "text": "\n".join(lines)}] if lines else []
 
     def turn_ended(self) -> None:

@@ -28,6 +28,8 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--budget": ("USD", "money at most"),
     "--allow": ("RULE", "settle asks in advance: TOOL or TOOL(GLOB); may be repeated"),
     "--quiet": ("", "show only the answer and the closing line"),
+    "--no-outputs": ("", "keep the outputs of cells from the model, for this conversation"),
+    "--no-variables": ("", "keep the kernel's variables from the model, for this conversation"),
     "--notebook": ("PATH", "work on this notebook, in this kernel"),
 }
 _WITH_ONE_WORD = {"undo", "diff", "resume", "model", "mode"}
@@ -77,7 +79,7 @@ def _options(line: str) -> tuple[dict[str, Any], str]:
         if name not in OPTIONS:
             raise UsageError(f"%agent has no option {name}. It has {', '.join(OPTIONS)}.")
         if not OPTIONS[name][0]:
-            options[name[2:]] = True
+            options[name[2:].replace("-", "_")] = True
         else:
             if not has_value:
                 value, rest = _word(rest)

@@ -17,5 +17,5 @@ def first_use_notice(endpoint: Endpoint, *, outputs: bool = True, variables: boo
     if kept:
         text += f" Turned off and kept here: {' and '.join(kept)}."
     else:
-        text += " Outputs and variables stay here with `jupyter agent run --no-outputs --no-variables`."
+        text += " Outputs and variables stay here with the options --no-outputs and --no-variables."
     return text + " Files named in .agentignore are never read."

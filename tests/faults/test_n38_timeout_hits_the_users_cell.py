@@ -54,7 +54,7 @@ async def person() -> AsyncIterator[Person]:
     manager = AsyncKernelManager(kernel_name="python3")
     await manager.start_kernel()
     client = manager.client()
-    client.start_channels()
+    client.start_channels(hb=False)
     await client.wait_for_ready(timeout=60)
     yield Person(client, manager.connection_file)
     client.stop_channels()

@@ -24,7 +24,8 @@ class ServedFront(Front):
     def __init__(self, connection_file: Path) -> None:
         self.client = BlockingKernelClient(connection_file=str(connection_file))
         self.client.load_connection_file()
-        self.client.start_channels()
+        # A busy machine's heartbeat is no sign of death.
+        self.client.start_channels(hb=False)
         self.client.wait_for_ready(60)
 
 
@@ -142,3 +143,13 @@ def test_connect_reaches_the_server_by_its_token(server: LabServer, script: Scri
     assert "gateway.ipynb is read and changed where it is open" in ran.text
     assert unknown.run("%%agent --mode accept-edits\nChange it").status == "ok"
     assert source_of(server, "gateway.ipynb", 2) == "y = 3"
+
+
+def test_without_the_extension_it_is_found_by_the_kernels_id_and_proposed_to(server: LabServer, script: Script) -> None:
+    script(call("read_cells"), edit("other", "y = 1", "y = 4"), {"text": "Apply it, please."})
+    with kernel_of(server, "plain.ipynb") as front:
+        front.run("import os\nfor name in ('JUPYTER_AGENT_URL', 'JPY_SESSION_NAME'):\n    os.environ.pop(name, None)")
+        assert str((server.root / "plain.ipynb").resolve()) in front.run("%agent status").text
+        ran = front.run("%%agent --mode accept-edits\nChange it", metadata={"cellId": "ask"})
+    assert ran.next_inputs == ["y = 4"]
+    assert source_of(server, "plain.ipynb", 2) == "y = 1"
