@@ -110,7 +110,7 @@ class WorkspaceRefused(Refused):
 
 class NotebookRefused(Refused):
     """Kinds: missing, not_regular, exists, corrupt, version, unknown_cell, stale, duplicate_ids, empty, open_elsewhere,
-    read_only, unconfirmed, op."""
+    read_only, not_saved, unconfirmed, op."""
 
     default_kind = "notebook"
 

@@ -251,8 +251,8 @@ class Channels:
         kind, state = message["header"]["msg_type"], message["content"].get("execution_state")
         if kind == "status" and state in ("starting", "restarting"):
             # A kernel of ours is restarted by nobody else.
-            if self._opened_at and state == "starting" and not self._link.ours:
-                self._search = asyncio.get_running_loop().create_task(self._judge_start())
+            if self._opened_at and not self._link.ours:
+                self._note_start(state)
             return
         self._on_iopub(message)
 
@@ -269,6 +269,14 @@ class Channels:
             return False
         future.set_result(message)
         return True
+
+    def _note_start(self, state: str) -> None:
+        if state == "restarting":
+            # A gateway's word about its restarter; the kernel's own `starting` may follow.
+            self._opened_at = time.monotonic()
+            self._on_restarted()
+        else:
+            self._search = asyncio.get_running_loop().create_task(self._judge_start())
 
     async def _judge_start(self) -> None:
         """The kernel said that it starts: again, or did we connect in the middle of its first start?"""

@@ -19,7 +19,7 @@ from weakref import WeakSet
 from jupyter_agent.atomic import replace_file
 from jupyter_agent.effect import Change, Effect
 from jupyter_agent.errors import AgentError, NotebookRefused, Stale
-from jupyter_agent.notebook.cells import carried_ids, derived_ids, from_json, renumbered, with_outputs
+from jupyter_agent.notebook.cells import Json, carried_ids, derived_ids, from_json, renumbered, with_outputs
 from jupyter_agent.notebook.change import Rewrite, changed_by_others, edit_effect
 from jupyter_agent.notebook.document import Cell, CellsChanged, EditOutcome, Operation, Output
 from jupyter_agent.notebook.ipynb import Ipynb, parse
@@ -179,7 +179,7 @@ class FileNotebook:
         sha256 = hashlib.sha256(data).hexdigest()
         if state is None or state.sha256 != sha256:
             file = parse(data, self._path)
-            cells, known = _identified(file, self._known)
+            cells, known = identified(file.raw, file.minor, self._known)
         else:
             file, cells, known = state.file, state.cells, state.known
         self._known = known
@@ -189,7 +189,7 @@ class FileNotebook:
     async def id_maker(self) -> NewId | None:
         """How new cells get their ids: None for at random, which is where the file stores them."""
         state = await self._read()
-        return None if state.file.minor >= 5 else _derived_id(self._with_pending(state.cells))
+        return None if state.file.minor >= 5 else derived_id(self._with_pending(state.cells))
 
     async def rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
         """Replace the cells in one step, with pending outputs; repeats `make` on what others wrote in between."""
@@ -318,15 +318,15 @@ def _is_settled(identity: tuple[int, ...]) -> bool:
     return not identity or time.time() - max(identity[:2]) / 1e9 > _SETTLED
 
 
-def _identified(file: Ipynb, known: Sequence[tuple[str, str]]) -> tuple[tuple[Cell, ...], tuple[tuple[str, str], ...]]:
-    """The file's cells with ids, those of the file where it has them."""
-    ids = [raw.get("id") for raw in file.raw]
-    if file.minor < 5 and len(set(ids)) < len(ids):
+def identified(
+    raw: Sequence[Json], minor: int, known: Sequence[tuple[str, str]]
+) -> tuple[tuple[Cell, ...], tuple[tuple[str, str], ...]]:
+    """The cells (nbformat JSON) with ids, those that they have where they count; and the (id, hash) pairs of others."""
+    ids = [cell.get("id") for cell in raw]
+    if minor < 5 and len(set(ids)) < len(ids):
         # Below 4.5 an id in the file means nothing; it serves only while it names one cell.
         ids = [None] * len(ids)
-    cells = [
-        from_json(raw, cell_id or "", index) for index, (raw, cell_id) in enumerate(zip(file.raw, ids, strict=True))
-    ]
+    cells = [from_json(cell, cell_id or "", index) for index, (cell, cell_id) in enumerate(zip(raw, ids, strict=True))]
     nameless = [index for index, cell_id in enumerate(ids) if not cell_id]
     if not nameless:
         return tuple(cells), ()
@@ -335,11 +335,11 @@ def _identified(file: Ipynb, known: Sequence[tuple[str, str]]) -> tuple[tuple[Ce
     left = [(cell_id, content) for cell_id, content in known if cell_id not in taken]
     given = carried_ids(left, contents) if left else derived_ids(contents, taken)
     for index, cell_id in zip(nameless, given, strict=True):
-        cells[index] = from_json(file.raw[index], cell_id, index)
+        cells[index] = from_json(raw[index], cell_id, index)
     return tuple(cells), tuple((cells[index].id, cells[index].hash) for index in nameless)
 
 
-def _derived_id(cells: Sequence[Cell]) -> Callable[[Collection[str], str, str], str]:
+def derived_id(cells: Sequence[Cell]) -> NewId:
     """New ids for a file that cannot hold ids: those that the next process will derive from it."""
 
     def make(taken: Collection[str], cell_type: str, source: str) -> str:

@@ -64,7 +64,7 @@ def parse(data: bytes, name: str, *, check_ids: bool = True) -> Ipynb:
             _corrupt(name, f"cell {number} {problem}")
     minor = top.get("nbformat_minor", 0)
     if minor >= 5 and check_ids:
-        _check_ids(cells, name)
+        check_unique_ids(cells, name)
     return Ipynb(text, bom, minor, top.get("metadata", {}), cells, spans, array)
 
 
@@ -193,7 +193,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and set(map(type, value)) <= {str})
 
 
-def _check_ids(cells: Sequence[Json], name: str) -> None:
+def check_unique_ids(cells: Sequence[Json], name: str) -> None:
+    """Raises NotebookRefused("duplicate_ids") where several cells (nbformat JSON) have one id."""
     ids = [cell.get("id") for cell in cells]
     counts: dict[str, int] = {}
     for cell_id in ids:

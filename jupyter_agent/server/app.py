@@ -79,18 +79,23 @@ class JupyterAgentApp(ExtensionApp):  # type: ignore[misc]
 
     @cached_property
     def hub(self) -> Hub:
+        from jupyter_agent.server.documents import Documents
         from jupyter_agent.server.hub import Hub
         from jupyter_agent.server.kernels import ServerKernels
 
         app: Any = self.serverapp
         kernels = ServerKernels(self.server, app.kernel_manager, app.session_manager)
-        return Hub(self.root, self.pages, kernels, self.log)
+        documents = Documents(self.root, self.pages, self.server, app.web_app.settings)
+        return Hub(documents, self.pages, kernels, self.log)
 
     @cached_property
     def root(self) -> Path:
-        """The folder that the contents manager serves, as an absolute real path."""
+        """The folder that the contents manager serves, or else the server's own, as an absolute real path."""
+        from jupyter_agent.server.documents import keeps_files
+
         app: Any = self.serverapp
-        return Path(os.path.realpath(getattr(app.contents_manager, "root_dir", "") or app.root_dir))
+        kept = app.contents_manager.root_dir if keeps_files(app.contents_manager) else ""
+        return Path(os.path.realpath(kept or app.root_dir))
 
     async def stop_extension(self) -> None:
         if self.agent.started:

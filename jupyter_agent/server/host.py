@@ -8,6 +8,7 @@ from pathlib import Path
 from jupyter_agent.errors import AgentError, NotebookRefused
 from jupyter_agent.kernel.protocol import Kernel
 from jupyter_agent.notebook.document import Notebook
+from jupyter_agent.server.documents import Documents
 from jupyter_agent.server.kernels import ServedKernel, ServerKernels
 from jupyter_agent.server.notebook import ServedNotebook
 from jupyter_agent.server.pages import Pages
@@ -17,10 +18,10 @@ NO_NOTEBOOK = ".jupyter-agent-conversation"
 
 
 class ServerHost:
-    """One per conversation. `root` is the server's root as an absolute real path."""
+    """One per conversation."""
 
-    def __init__(self, root: Path, pages: Pages, kernels: ServerKernels, spill: Path) -> None:
-        self._root, self._pages, self._server_kernels, self._spill = root, pages, kernels, spill
+    def __init__(self, documents: Documents, pages: Pages, kernels: ServerKernels, spill: Path) -> None:
+        self._documents, self._pages, self._server_kernels, self._spill = documents, pages, kernels, spill
         self._notebooks: dict[Path, ServedNotebook] = {}
         self._kernels: dict[str, ServedKernel] = {}
 
@@ -29,7 +30,7 @@ class ServerHost:
         if found is None:
             if path.is_dir():
                 raise NotebookRefused("not_regular", f"{path} is a folder. Name a notebook (.ipynb) in it.")
-            found = ServedNotebook(self._pages, path, self.name_of(path), self._root)
+            found = self._documents.open(path)
             await found.cells()
             self._notebooks[path] = found
         return found
@@ -50,8 +51,8 @@ class ServerHost:
         return self._kernels[name]
 
     def name_of(self, path: Path) -> str:
-        """The contents manager's name of a path: relative to the root, with forward slashes."""
-        return path.relative_to(self._root).as_posix() if path.is_relative_to(self._root) else path.as_posix()
+        """The contents manager's name of a path."""
+        return self._documents.name_of(path)
 
     async def settle(self) -> list[str]:
         """At the end of a turn: save what may be saved. Sentences about what was left unsaved, and why."""

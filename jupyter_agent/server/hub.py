@@ -19,6 +19,7 @@ from jupyter_agent.errors import JournalError, KernelError, ModelError, Refused,
 from jupyter_agent.events import Assistant, ChangeMade, Event, Json, User
 from jupyter_agent.journal import FILE, Journal, conversation_folders, read_journal
 from jupyter_agent.permission import MODES, Mode
+from jupyter_agent.server.documents import Documents
 from jupyter_agent.server.following import Following
 from jupyter_agent.server.host import ServerHost
 from jupyter_agent.server.kernels import ServerKernels
@@ -54,8 +55,9 @@ class Entry:
 class Hub:
     """`root` is the server's root folder, an absolute real path."""
 
-    def __init__(self, root: Path, pages: Pages, kernels: ServerKernels, log: Any) -> None:
-        self.root, self.pages, self.kernels, self.log = root, pages, kernels, log
+    def __init__(self, documents: Documents, pages: Pages, kernels: ServerKernels, log: Any) -> None:
+        self.documents, self.root = documents, documents.root
+        self.pages, self.kernels, self.log = pages, kernels, log
         self._live: dict[str, Live] = {}
         self._entries: dict[str, tuple[tuple[float, int], Entry]] = {}
         self._bridged: dict[Path, ServedNotebook] = {}
@@ -157,7 +159,7 @@ class Hub:
         path = self._notebook_path(notebook)
         if path is None:
             return []
-        host = ServerHost(self.root, self.pages, self.kernels, conversations_folder())
+        host = ServerHost(self.documents, self.pages, self.kernels, conversations_folder())
         try:
             kernel = await host.kernel(await host.notebook(path))
             found = await kernel.variables()
@@ -170,7 +172,7 @@ class Hub:
     def bridged(self, path: Path) -> ServedNotebook:
         """The document at a path for a kernel of this server."""
         if path not in self._bridged:
-            self._bridged[path] = ServedNotebook(self.pages, path, path.relative_to(self.root).as_posix(), self.root)
+            self._bridged[path] = self.documents.open(path)
         return self._bridged[path]
 
     # ------------------------------------------------------------------------------------------------------ inside
@@ -184,7 +186,7 @@ class Hub:
             if conversation_id in self._live:
                 return self._live[conversation_id]
             journal = Journal.open(conversations_folder() / conversation_id)
-            host = ServerHost(self.root, self.pages, self.kernels, journal.folder / "spill")
+            host = ServerHost(self.documents, self.pages, self.kernels, journal.folder / "spill")
             settings = Settings(self.root, notebook, mode)
             conversation = Conversation(journal, settings, host, all_tools(), Budget())
             live = Live(conversation, host, self.root, model, self.log)

@@ -16,6 +16,7 @@ from jupyter_agent.kernel import ClientKernel, Execution, KernelState, Link
 from jupyter_agent.kernel.launch import kernel_name
 from jupyter_agent.kernel.protocol import KernelStatus, OnOutput
 from jupyter_agent.kernel.proxy import KernelProxy
+from jupyter_agent.server.gateway import behind_gateway, is_gateway
 from jupyter_agent.server.notebook import ServedNotebook
 from jupyter_agent.server.page_run import PageRun
 from jupyter_agent.server.pages import Pages
@@ -88,7 +89,7 @@ class ServerKernels:
         except Exception as error:
             raise KernelError("The notebook's kernel has ended. Start it again, then repeat.", kind="dead") from error
 
-        return Link(
+        link = Link(
             name=str(getattr(found, "kernel_name", "") or "kernel"),
             ours=False,
             client=lambda: _client(found),
@@ -96,6 +97,7 @@ class ServerKernels:
             interrupt=lambda: self._server.run(interrupt),
             restart=lambda: self._server.run(restart),
         )
+        return behind_gateway(link, kernel_id) if is_gateway(found) else link
 
 
 async def _awaited(value: Any) -> Any:

@@ -18,8 +18,7 @@ class LabDocument(RemoteDocument):
         super().__init__(ask, name)
         self.page = page
 
-    @property
-    def dirty(self) -> bool:
+    async def has_unsaved(self) -> bool:
         """Whether the page holds unsaved edits, as it last said."""
         document = self.page.documents.get(self._name)
         return document is not None and document.dirty

@@ -1,4 +1,4 @@
-"""A notebook on this server, whoever owns it now: the page that has it open, else its file.
+"""A notebook on this server, whoever owns it now: the room it is shared in, a page that has it open, else its file.
 
 The owner is asked for anew before every read and every write, so a notebook that is opened or closed in the middle of a
 turn is handed over.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -21,20 +22,39 @@ from jupyter_agent.notebook.file import FileNotebook
 from jupyter_agent.notebook.limits import cap_outputs
 from jupyter_agent.notebook.servers import check_not_open
 from jupyter_agent.notebook.transaction import apply
+from jupyter_agent.server.contents_document import ContentsDocument
 from jupyter_agent.server.lab_document import LabDocument
 from jupyter_agent.server.pages import Page, PageGone, Pages
+from jupyter_agent.server.shared_document import RoomGone, Rooms, SharedDocument
+from jupyter_agent.server.threads import ServerLoop
 
 T = TypeVar("T")
+OpenDocument = LabDocument | SharedDocument
 Pending = tuple[Sequence[Output], int | None, Mapping[str, str] | None]
 
 
 class ServedNotebook:
-    """The `Notebook` protocol. `path` is the absolute real path, `name` the contents manager's."""
+    """The `Notebook` protocol. `path` is the absolute real path, `name` the contents manager's.
 
-    def __init__(self, pages: Pages, path: Path, name: str, root: Path) -> None:
-        self._pages, self._path, self.name = pages, str(path), name
-        self._file = FileNotebook(path, guard=self._guard, root=root)
-        self._lab: LabDocument | None = None
+    `contents` is the contents manager, on its loop, where it keeps notebooks elsewhere than in files of this machine.
+    """
+
+    def __init__(
+        self,
+        pages: Pages,
+        path: Path,
+        name: str,
+        root: Path,
+        rooms: Rooms | None = None,
+        contents: tuple[ServerLoop, Any] | None = None,
+    ) -> None:
+        self._pages, self._rooms, self._path, self.name = pages, rooms, str(path), name
+        self._closed: FileNotebook | ContentsDocument
+        if contents is None:
+            self._closed = FileNotebook(path, guard=self._guard, root=root)
+        else:
+            self._closed = ContentsDocument(*contents, name, self._check_closed)
+        self._open: OpenDocument | None = None
         self._pending: dict[str, Pending] = {}
         self._flusher: asyncio.Task[None] | None = None
         self._was_clean: bool | None = None
@@ -45,24 +65,29 @@ class ServedNotebook:
         return self._path
 
     @property
-    def backend(self) -> Literal["lab", "file"]:
-        return "lab" if self._pages.is_open(self.name) else "file"
+    def backend(self) -> Literal["shared", "lab", "file", "contents"]:
+        """Of the owner when it was last asked for."""
+        if isinstance(self._open, SharedDocument):
+            return "shared"
+        if self._pages.is_open(self.name):
+            return "lab"
+        return "file" if isinstance(self._closed, FileNotebook) else "contents"
 
     async def cells(self) -> tuple[Cell, ...]:
-        async def read(lab: LabDocument) -> tuple[Cell, ...]:
-            return await lab.cells()
+        async def read(document: OpenDocument) -> tuple[Cell, ...]:
+            return await document.cells()
 
-        return await self._either(read, self._file.cells)
+        return await self._either(read, self._closed.cells)
 
     async def metadata(self) -> Mapping[str, Any]:
-        async def read(lab: LabDocument) -> Mapping[str, Any]:
-            await lab.cells()
-            return lab.metadata
+        async def read(document: OpenDocument) -> Mapping[str, Any]:
+            await document.cells()
+            return document.metadata
 
-        return await self._either(read, self._file.metadata)
+        return await self._either(read, self._closed.metadata)
 
     async def edit(self, operations: Sequence[Operation]) -> Effect[EditOutcome]:
-        make_id = await self._file.id_maker() if await self._owner() is None else None
+        make_id = await self._closed.id_maker() if await self._owner() is None else None
         cells, metadata = await self.cells(), await self.metadata()
         language = str(metadata.get("kernelspec", {}).get("language", "python"))
         transaction = apply(cells, operations, make_id=make_id, language=language)
@@ -71,15 +96,15 @@ class ServedNotebook:
     async def rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
         """Replace the cells by `make(cells)` in one step at whoever owns them."""
 
-        async def with_page(lab: LabDocument) -> tuple[Cell, ...]:
-            self._note_state(lab)
-            return await lab.rewrite(make)
+        async def in_document(document: OpenDocument) -> tuple[Cell, ...]:
+            await self._note_state(document)
+            return await document.rewrite(make)
 
-        async def with_file() -> tuple[Cell, ...]:
-            return await self._file.rewrite(make)
+        async def when_closed() -> tuple[Cell, ...]:
+            return await self._closed.rewrite(make)
 
         async with self._lock:
-            return await self._either(with_page, with_file)
+            return await self._either(in_document, when_closed)
 
     async def set_outputs(
         self,
@@ -97,17 +122,28 @@ class ServedNotebook:
             await self._flush()
 
     def watch(self) -> AsyncIterator[CellsChanged]:
-        return self._watch()
+        queue: asyncio.Queue[CellsChanged] = asyncio.Queue()
+        found = weakref.ref(queue)
+
+        def changed(name: str, cells: list[str]) -> None:
+            if name == self.name and cells and (alive := found()) is not None:
+                alive.put_nowait(CellsChanged(tuple(cells)))
+
+        # A queue lives as long as somebody iterates over it.
+        for told in (self._pages, self._rooms):
+            if told is not None:
+                weakref.finalize(queue, told.watch(changed))
+        return self._drain(queue)
 
     async def save(self) -> None:
-        """Outputs first; then the page saves, if the document was saved when we began to change it."""
+        """Outputs first; then the page or room saves, if the document was saved when we began to change it."""
         await self._flush()
 
-        async def save_page(lab: LabDocument) -> None:
+        async def save(document: OpenDocument) -> None:
             if self._was_clean:
-                await lab.save()
+                await document.save()
 
-        await self._either(save_page, self._file.save)
+        await self._either(save, self._closed.save)
         self._was_clean = None
 
     @property
@@ -117,52 +153,57 @@ class ServedNotebook:
 
     async def close(self) -> None:
         await self.save()
-        await self._file.close()
+        await self._closed.close()
 
     async def page(self) -> Page | None:
-        """The page that owns the document and may run its cells; what it then shows counts as a change of ours."""
-        lab = await self._owner()
-        if lab is None:
-            return None
-        self._note_state(lab)
-        return lab.page
+        """The page that has the document and may run its cells; what it then shows counts as a change of ours."""
+        page = await self._pages.owner(self.name)
+        document = await self._owner()
+        if page is not None and document is not None:
+            await self._note_state(document)
+        return page
 
     # ------------------------------------------------------------------------------------------------- the owner
 
-    async def _owner(self) -> LabDocument | None:
+    async def _owner(self) -> OpenDocument | None:
+        """Whoever has the document open now. A room is the document of all pages that show it."""
+        room = await self._rooms.find(self.name) if self._rooms is not None else None
+        if room is not None:
+            self._open = room
+            return room
         page = await self._pages.owner(self.name)
         if page is None:
-            self._lab = None
-        elif self._lab is None or self._lab.page is not page:
-            self._lab = LabDocument(self._pages, page, self.name)
-        return self._lab
+            self._open = None
+        elif not isinstance(self._open, LabDocument) or self._open.page is not page:
+            self._open = LabDocument(self._pages, page, self.name)
+        return self._open
 
     async def _either(
-        self, with_page: Callable[[LabDocument], Awaitable[T]], with_file: Callable[[], Awaitable[T]]
+        self, in_document: Callable[[OpenDocument], Awaitable[T]], when_closed: Callable[[], Awaitable[T]]
     ) -> T:
-        """Do it with the owner; when the page vanishes meanwhile, with the next owner."""
+        """Do it with the owner; when the page or room vanishes meanwhile, with the next owner."""
         while True:
-            lab = await self._owner()
-            if lab is None:
-                return await with_file()
-            with contextlib.suppress(PageGone):
-                return await with_page(lab)
+            document = await self._owner()
+            if document is None:
+                return await when_closed()
+            with contextlib.suppress(PageGone, RoomGone):
+                return await in_document(document)
 
-    def _note_state(self, lab: LabDocument) -> None:
+    async def _note_state(self, document: OpenDocument) -> None:
         """Before our first change since the last save: whether the person had unsaved edits."""
         if self._was_clean is None:
-            self._was_clean = not lab.dirty
+            self._was_clean = not await document.has_unsaved()
 
     async def _flush(self) -> None:
         for cell, pending in list(self._pending.items()):
 
-            async def show(lab: LabDocument, cell: str = cell, pending: Pending = pending) -> None:
-                self._note_state(lab)
-                await lab.set_outputs(cell, *pending)
+            async def show(document: OpenDocument, cell: str = cell, pending: Pending = pending) -> None:
+                await self._note_state(document)
+                await document.set_outputs(cell, *pending)
 
             async def store(cell: str = cell, pending: Pending = pending) -> None:
                 outputs, count, timing = pending
-                await self._file.set_outputs(cell, outputs, count, timing=timing)
+                await self._closed.set_outputs(cell, outputs, count, timing=timing)
 
             try:
                 await self._either(show, store)
@@ -173,30 +214,26 @@ class ServedNotebook:
                 del self._pending[cell]
 
     async def _guard(self, path: str) -> None:
-        """Before the file is written: no page of ours, and no other server, may have it open."""
-        if self._pages.is_open(self.name):
+        """Before the file is written: nobody here, and no other server, may have it open."""
+        await self._check_closed()
+        await check_not_open(path, besides=os.getpid())
+
+    async def _check_closed(self) -> None:
+        if await self._owner() is not None:
             raise NotebookRefused(
                 "open_elsewhere", f"{self.name} was opened in the browser meanwhile. Read it again and repeat the step."
             )
-        await check_not_open(path, besides=os.getpid())
 
-    async def _watch(self) -> AsyncIterator[CellsChanged]:
-        queue: asyncio.Queue[CellsChanged] = asyncio.Queue()
-
-        def changed(name: str, cells: list[str]) -> None:
-            if name == self.name and cells:
-                queue.put_nowait(CellsChanged(tuple(cells)))
-
-        async def follow_file() -> None:
-            async for change in self._file.watch():
-                if not self._pages.is_open(self.name):
+    async def _drain(self, queue: asyncio.Queue[CellsChanged]) -> AsyncIterator[CellsChanged]:
+        async def follow_closed() -> None:
+            async for change in closed:
+                if await self._owner() is None:
                     queue.put_nowait(change)
 
-        stop = self._pages.watch(changed)
-        follower = asyncio.ensure_future(follow_file())
+        closed = self._closed.watch()
+        follower = asyncio.ensure_future(follow_closed())
         try:
             while True:
                 yield await queue.get()
         finally:
-            stop()
             follower.cancel()
