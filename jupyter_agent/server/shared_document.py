@@ -21,6 +21,7 @@ from jupyter_agent.server.ynotebook import (
     bare_cells,
     check_storable,
     read_cells,
+    read_ids,
     read_metadata,
     risky_ids,
     write_cells,
@@ -114,6 +115,7 @@ class SharedDocument:
         self._typed: dict[str, float] = {}
         self._followed = time.monotonic()
         self._order: list[str] = []
+        self._known: tuple[Cell, ...] | None = None
         self.metadata: Mapping[str, Any] = {}
         self._document.ycells.observe_deep(self._changed)
 
@@ -162,8 +164,12 @@ class SharedDocument:
 
         async def work() -> bool:
             await self._settled()
+            ycell = self._find(cell)
+            if ycell is None or ycell.get("cell_type") != "code":
+                return False
             with self._transaction():
-                return write_outputs(self._document, cell, outputs, execution_count, timing)
+                write_outputs(self._document, ycell, outputs, execution_count, timing)
+            return True
 
         if not await self._server.run(work):
             raise NotebookRefused("unknown_cell", f"Cell {cell} of {self.name} is not there any more.")
@@ -211,9 +217,19 @@ class SharedDocument:
 
     def _read(self) -> tuple[Cell, ...]:
         self.metadata, _ = read_metadata(self._document)
-        cells = read_cells(self._document, self.name)
-        self._order = [cell.id for cell in cells]
-        return cells
+        if self._known is None:
+            self._known = read_cells(self._document, self.name)
+            self._order = [cell.id for cell in self._known]
+        return self._known
+
+    def _find(self, cell: str) -> Any:
+        """The shared cell of this id; None where there is none."""
+        ycells = self._document.ycells
+        place = self._order.index(cell) if cell in self._order else -1
+        if not 0 <= place < len(ycells) or ycells[place].get("id") != cell:
+            self._order = read_ids(self._document)
+            place = self._order.index(cell) if cell in self._order else -1
+        return ycells[place] if place >= 0 else None
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -226,11 +242,12 @@ class SharedDocument:
 
     def _changed(self, events: list[Any]) -> None:
         """Others' changes of sources, types and places; called at the end of each transaction."""
+        self._known = None
         told: dict[str, None] = {}
         for event in events:
             path = list(event.path)
             if not path:
-                before, self._order = self._order, [str(ycell.get("id")) for ycell in self._document.ycells]
+                before, self._order = self._order, read_ids(self._document)
                 told |= dict.fromkeys(_differing(before, self._order))
             elif path[1:2] == ["source"] or (len(path) == 1 and {"source", "cell_type"} & set(event.keys)):
                 cell = str(self._document.ycells[path[0]].get("id"))

@@ -5,11 +5,12 @@ Called on the server's loop, since a Y document belongs to its thread. Nothing i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jupyter_agent.errors import NotebookRefused
-from jupyter_agent.notebook.cells import from_json, join_output, joined, to_json
+from jupyter_agent.notebook.cells import from_json, join_output, joined, same_content, to_json
 from jupyter_agent.notebook.document import Cell, Output
 from jupyter_agent.notebook.ipynb import check_unique_ids
 from jupyter_agent.server.order import moved
@@ -22,14 +23,19 @@ TRUSTED = "trusted"
 
 def read_cells(document: Any, name: str) -> tuple[Cell, ...]:
     """All cells. Raises NotebookRefused("duplicate_ids"), also for a notebook that a bad merge doubled (fault f16)."""
-    raw = [_plain(ycell.to_py()) for ycell in document.ycells]
+    raw = _json(document.ycells)
     check_unique_ids(raw, name)
     return tuple(_cell(cell, index) for index, cell in enumerate(raw))
 
 
+def read_ids(document: Any) -> list[str]:
+    """The cells' ids, in order."""
+    return [str(cell.get("id", "")) for cell in _json(document.ycells)]
+
+
 def read_metadata(document: Any) -> tuple[Mapping[str, Any], int]:
     """The notebook's metadata and its minor format version."""
-    meta = _plain(document.ydoc["meta"].to_py())
+    meta = _json(document.ydoc["meta"])
     return meta.get("metadata") or {}, int(meta.get("nbformat_minor", 5))
 
 
@@ -52,11 +58,11 @@ def check_storable(cells: Sequence[Cell]) -> None:
 
 def bare_cells(content: Json) -> list[Json]:
     """The cells of a notebook's JSON, without what the contents manager adds when it reads them."""
-    cells = [_plain(cell) for cell in content["cells"]]
-    for cell in cells:
-        cell.get("metadata", {}).pop(TRUSTED, None)
-        cell["source"] = joined(cell["source"])
-        cell["outputs"] = [join_output(output) for output in cell.get("outputs") or ()]
+    cells: list[Json] = []
+    for cell in content["cells"]:
+        metadata = {key: value for key, value in cell["metadata"].items() if key != TRUSTED}
+        outputs = [join_output(output) for output in cell.get("outputs") or ()]
+        cells.append({**cell, "metadata": metadata, "outputs": outputs, "source": joined(cell["source"])})
     return cells
 
 
@@ -73,12 +79,13 @@ def write_cells(document: Any, before: Sequence[Cell], after: Sequence[Cell], bu
     for index in range(len(before) - 1, -1, -1):
         cell_id = before[index].id
         if cell_id in out:
-            copies[cell_id] = ycells[index].to_py()
+            copies[cell_id] = _json(ycells[index])
             del ycells[index]
     for index, cell in enumerate(after):
         was = old.get(cell.id)
         if was is not None and cell.id not in out:
-            _change(ycells[index], was, cell, document)
+            if not same_content(was, cell):
+                _change(ycells[index], was, cell, document)
             continue
         raw = to_json(cell)
         if was is not None and was.type == cell.type:
@@ -88,24 +95,17 @@ def write_cells(document: Any, before: Sequence[Cell], after: Sequence[Cell], bu
 
 def write_outputs(
     document: Any,
-    cell_id: str,
+    ycell: Any,
     outputs: Sequence[Output],
     execution_count: int | None,
     timing: Mapping[str, str] | None,
-) -> bool:
-    """Outputs of code that ran with the person's leave, so they are as trusted as those of a run by hand.
-
-    False where there is no such code cell.
-    """
-    for ycell in document.ycells:
-        if ycell.get("id") == cell_id and ycell.get("cell_type") == "code":
-            _set_outputs(ycell, outputs, document)
-            _set(ycell, "execution_count", execution_count)
-            _set(ycell["metadata"], TRUSTED, True)
-            if timing is not None:
-                _set(ycell["metadata"], "execution", dict(timing))
-            return True
-    return False
+) -> None:
+    """Outputs of code that ran with the person's leave, so they are as trusted as those of a run by hand."""
+    _set_outputs(ycell, outputs, document)
+    _set(ycell, "execution_count", execution_count)
+    _set(ycell["metadata"], TRUSTED, True)
+    if timing is not None:
+        _set(ycell["metadata"], "execution", dict(timing))
 
 
 # ------------------------------------------------------------------------------------------------------- one cell
@@ -137,7 +137,7 @@ def _change(ycell: Any, was: Cell, now: Cell, document: Any) -> None:
 
 def _changed(raw: Json, was: Cell, now: Cell) -> Json:
     """The same for a cell that is put back as a copy: what we do not know of it stays."""
-    made = {**_plain(raw), **{key: value for key, value in to_json(now).items() if key != "metadata"}}
+    made = {**raw, **{key: value for key, value in to_json(now).items() if key != "metadata"}}
     kept = {key: value for key, value in (raw.get("metadata") or {}).items() if key not in was.metadata}
     if list(was.outputs) != list(now.outputs) and now.outputs:
         kept.pop(TRUSTED, None)
@@ -162,7 +162,7 @@ def _set_outputs(ycell: Any, outputs: Sequence[Output], document: Any) -> None:
         made = document.create_ycell({"cell_type": "code", "source": "", "outputs": _storable(wanted)})
         ycell["outputs"] = made.prelim["outputs"]
         return
-    shown = [join_output(_plain(output)) for output in present.to_py()]
+    shown = [join_output(output) for output in _json(present)]
     same = 0
     while same < min(len(shown), len(wanted)) and shown[same] == wanted[same]:
         same += 1
@@ -187,7 +187,7 @@ def _grows(shown: Output, wanted: Output) -> bool:
 
 
 def _set(ymap: Any, key: str, value: Any) -> None:
-    if _plain(_py(ymap.get(key))) != value or key not in ymap:
+    if key not in ymap or ymap[key] != value:
         ymap[key] = _storable(value)
 
 
@@ -197,33 +197,23 @@ def _moved(before: Sequence[Cell], after: Sequence[Cell], busy: Collection[str])
     return set(moved(kept, [cell.id for cell in after if cell.id in ids], busy))
 
 
-# ------------------------------------------------------------------------------------------------------- numbers
+# ------------------------------------------------------------------------------------------------------- values
 
 
-def _plain(value: Any) -> Any:
-    """What JSON would hold: JavaScript knows one kind of number, so whole ones come as floats from a page."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _json(shared: Any) -> Any:
+    """A shared array or map as Python has it. By way of JSON, which takes a twentieth of the time of `to_py`."""
+    return json.loads(str(shared))
 
 
 def _storable(value: Any) -> Any:
-    """For the way to the pages: integers would arrive there as BigInt, which JSON cannot hold."""
+    """What a shared document can hold."""
     if isinstance(value, Mapping):
         return {key: _storable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_storable(item) for item in value]
-    if isinstance(value, str):
-        return _fitting(value)
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return _fitting(value) if isinstance(value, str) else value
 
 
 def _fitting(text: str) -> str:
     """`text` with a replacement character for each half of a surrogate pair."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _py(value: Any) -> Any:
-    return value.to_py() if hasattr(value, "to_py") else value
