@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { moves } from '../src/document/order';
+import { moves, placedAnew } from '../src/document/order';
 
 function apply(before: readonly string[], after: readonly string[], stay: ReadonlySet<string> = new Set()): { list: string[]; moved: string[] } {
   const list = before.slice();
@@ -40,4 +40,10 @@ test('the cell the person is in is not the one that moves', () => {
   assert.deepEqual(list, ['b', 'a']);
   assert.deepEqual(moved, ['b']);
   assert.deepEqual(apply(['a', 'b'], ['b', 'a'], new Set(['b'])).moved, ['a']);
+});
+
+test('what came, went or moved is told', () => {
+  assert.deepEqual(placedAnew(['a', 'b', 'c'], ['b', 'c', 'a']), ['a']);
+  assert.deepEqual(placedAnew(['a', 'b', 'c'], ['a', 'd', 'c']), ['d', 'b']);
+  assert.deepEqual(placedAnew(['a', 'b'], ['a', 'b']), []);
 });

@@ -49,6 +49,11 @@ test('a pending approval is found, and is void once its turn ended', () => {
   assert.deepEqual(pendingApprovals(fold([...STREAM.slice(0, 7), stop])), []);
 });
 
+test('a request without options waits for nobody', () => {
+  const settled: AgentEvent = { type: 'approval_request', ...stamp(5), id: 'a2', digest: 'd', kind: 'edit', title: 'Edit', preview: 'x', options: [] };
+  assert.deepEqual(pendingApprovals(fold([...STREAM.slice(0, 6), settled])), []);
+});
+
 test('only the first answer to an approval counts (f55)', () => {
   const second: AgentEvent = { type: 'approval', ...stamp(10), id: 'a1', digest: 'd', decision: 'reject', reason: '', by: 'person' };
   const tool = fold([...STREAM, second]).turns[0]!.items[2] as IToolItem;

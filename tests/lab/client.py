@@ -79,7 +79,7 @@ def create(server: LabServer, **options: Any) -> str:
 
 def upgrade_status(server: LabServer, path: str, headers: dict[str, str]) -> int:
     """The status with which a websocket's opening request is answered: 101 when it is accepted."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=90)
     upgrade = {
         "Connection": "Upgrade",
         "Upgrade": "websocket",

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab.harness import BROWSER_ARGUMENTS, BUNDLE, LabServer, find_browser, free_port, running
+from lab.harness import BROWSER_ARGUMENTS, LabServer, check_bundle, find_browser, free_port, running
 from lab.lab import Lab
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from jupyter_agent.testing.scripted import ScriptedServer
 
 Script = Callable[..., ScriptedServer]
+FAILED = pytest.StashKey[bool]()
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     path = find_browser()
-    if path is None:
-        message = "no Chromium here; on Debian: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    if not (BUNDLE / "package.json").is_file():
-        pytest.fail("the labextension is not built: run `pip install -e .` first")
+    check_bundle()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=BROWSER_ARGUMENTS)
         yield started
@@ -59,16 +53,33 @@ def page(browser: Browser, server: LabServer) -> Iterator[Page]:
 
 
 @pytest.fixture
-def lab(page: Page, server: LabServer) -> Iterator[Lab]:
+def lab(page: Page, server: LabServer, request: pytest.FixtureRequest) -> Iterator[Lab]:
     lab = Lab(page, server)
     page.on("pageerror", problems := _Problems())
-    page.evaluate("() => { try { localStorage.clear(); sessionStorage.clear(); } catch {} }")
-    lab.goto("lab?reset")
-    lab.new_conversation()
+    lab.begin()
     yield lab
     page.remove_listener("pageerror", problems)
     page.unroute_all(behavior="ignoreErrors")
+    if lab.spoiled or request.node.stash.get(FAILED, False):
+        # What a test leaves behind in a page must not be another one's trouble.
+        page.goto("about:blank")
     assert problems.texts == [], "errors in the page"
+
+
+@pytest.fixture
+def second(browser: Browser, lab: Lab) -> Iterator[Lab]:
+    """Another window of the same person, not yet at any page."""
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    yield Lab(context.new_page(), lab.server)
+    context.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+    return report
 
 
 class _Problems:
@@ -100,4 +111,17 @@ def script(model_port: int) -> Iterator[Script]:
 def notebook_name(server: LabServer, request: pytest.FixtureRequest) -> str:
     """A name of its own for each test."""
     Path(server.root).mkdir(exist_ok=True)
-    return f"{request.node.name[:40].replace('[', '-').replace(']', '')}.ipynb"
+    return f"{request.node.name.removeprefix('test_')[:40].replace('[', '-').replace(']', '')}.ipynb"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Asynchronous tests before the first that starts synchronous Playwright: afterwards this thread's loop is taken.
+
+    The hang limit is for a busy machine; how long a page takes is not what these tests are about.
+    """
+    mine = [item for item in items if Path(__file__).parent in item.path.parents]
+    for item in mine:
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(400))
+    mine.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
+    items[:] = [*(item for item in items if item not in set(mine)), *mine]

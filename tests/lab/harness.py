@@ -7,9 +7,11 @@ event loops do not go together.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import platform
+import runpy
 import shutil
 import socket
 import subprocess
@@ -18,7 +20,9 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+import pytest
 
 import jupyter_agent
 
@@ -34,11 +38,15 @@ BROWSER_ARGUMENTS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
+FOREIGN = ("JUPYTER", "JPY_", "ANTHROPIC_", "PYTHONPATH")
+"""Beginnings of the variables that a server of a test does not inherit."""
+SAVING = "@jupyterlab/docmanager-extension:plugin"
 SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
-    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+    SAVING: {"autosave": False},
 }
-
+COLLABORATION = ("@jupyter/collaboration-extension", "@jupyter/docprovider-extension")
+"""The labextensions of jupyter-collaboration."""
 
 LANGUAGE = {
     "codemirror_mode": {"name": "ipython", "version": 3},
@@ -51,10 +59,30 @@ LANGUAGE = {
 }
 
 
-def find_browser() -> str | None:
-    """Chromium or Chrome on this machine."""
+def find_browser() -> str:
+    """Chromium or Chrome on this machine; without one the test is skipped."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    return os.environ.get("JUPYTER_AGENT_TEST_BROWSER") or next(filter(None, map(shutil.which, names)), None)
+    found = os.environ.get("JUPYTER_AGENT_TEST_BROWSER") or next(filter(None, map(shutil.which, names)), None)
+    return found or without("no Chromium on this machine; on Debian: apt-get install chromium")
+
+
+def without(what: str) -> NoReturn:
+    """Skip the test because something is not installed here; under the CI, which installs it, that is a failure."""
+    if os.environ.get("JUPYTER_AGENT_TEST_ALL"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+def check_bundle() -> None:
+    """Fails when the labextension was not built, or was built by `pip install` from other sources than there are now."""
+    if not (BUNDLE / "package.json").is_file():
+        pytest.fail("the labextension is not built: `pip install -e .` does that")
+    built_from = BUNDLE / "sources.sha256"
+    hook = PACKAGE.parent / "hatch_build.py"
+    if built_from.is_file() and hook.is_file():
+        digest = runpy.run_path(str(hook))["_digest"](PACKAGE.parent / "labextension")
+        if built_from.read_text() != digest:
+            pytest.fail("the labextension's sources changed since it was built: `pip install -e .` builds it again")
 
 
 def free_port() -> int:
@@ -64,7 +92,7 @@ def free_port() -> int:
         return port
 
 
-def wait_for(condition: Callable[[], Any], what: str, timeout: float = 30.0) -> Any:
+def wait_for(condition: Callable[[], Any], what: str, timeout: float = 90.0) -> Any:
     """Poll until `condition()` is true and return its value."""
     deadline = time.monotonic() + timeout
     while True:
@@ -76,7 +104,11 @@ def wait_for(condition: Callable[[], Any], what: str, timeout: float = 30.0) -> 
 
 
 class LabServer:
-    """A Jupyter server process with folders of its own below `folder`. `url` has the base URL, without the token."""
+    """A Jupyter server process with folders of its own below `folder`. `url` has the base URL, without the token.
+
+    The extension is the one under test, enabled here, unless `python` names an environment that it is installed in.
+    `collaboration`: with jupyter-collaboration.
+    """
 
     def __init__(
         self,
@@ -87,8 +119,11 @@ class LabServer:
         environment: dict[str, str] | None = None,
         base_url: str = "/",
         token: str = "secret",
+        python: Path | None = None,
+        collaboration: bool = False,
     ) -> None:
-        self.folder, self.app, self.base_url, self.token = folder, app, base_url, token
+        self.folder, self.app, self.base_url, self.token, self.python = folder, app, base_url, token, python
+        self.collaboration = collaboration
         self.root = folder / "root"
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}{base_url}"
@@ -101,18 +136,18 @@ class LabServer:
     def start(self) -> LabServer:
         for name in ("root", "home", "config", "data", "runtime", "settings", "workspaces", "labextensions"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
+        self._set_collaboration()
         for plugin, values in SETTINGS.items():
             owner, _, name = plugin.partition(":")
             file = self.folder / "settings" / owner / f"{name}.jupyterlab-settings"
             file.parent.mkdir(parents=True, exist_ok=True)
+            if plugin == SAVING and self.collaboration:
+                # A room saves by itself, and only while somebody in it wants that.
+                continue
             file.write_text(json.dumps(values))
-        enabled = self.folder / "config" / "jupyter_server_config.d" / "jupyter_agent.json"
-        enabled.parent.mkdir(exist_ok=True)
-        enabled.write_text(json.dumps({"ServerApp": {"jpserver_extensions": {"jupyter_agent": True}}}))
-        link = self.folder / "labextensions" / "jupyter-agent-live"
-        if not link.exists():
-            link.symlink_to(BUNDLE)
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "JPY_", "ANTHROPIC_"))}
+        if self.python is None:
+            self._enable()
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
         environment = {
             **inherited,
             "HOME": str(self.folder / "home"),
@@ -122,12 +157,21 @@ class LabServer:
             "JUPYTERLAB_SETTINGS_DIR": str(self.folder / "settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(self.folder / "workspaces"),
             "IPYTHONDIR": str(self.folder / "home" / ".ipython"),
-            "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]),
             "JUPYTER_AGENT_LOCAL_SERVERS": "",
             **self._environment,
         }
+        if self.python is None:
+            inherited_path = os.environ.get("PYTHONPATH", "")
+            environment.setdefault("PYTHONPATH", os.pathsep.join([str(PACKAGE.parent), inherited_path]))
         command = [
-            *(sys.executable, "-m", self.app, "--no-browser", "--allow-root", f"--ServerApp.port={self.port}"),
+            *(
+                str(self.python or sys.executable),
+                "-m",
+                self.app,
+                "--no-browser",
+                "--allow-root",
+                f"--ServerApp.port={self.port}",
+            ),
             *("--ServerApp.port_retries=0", "--ServerApp.ip=127.0.0.1", f"--ServerApp.base_url={self.base_url}"),
             *(f"--IdentityProvider.token={self.token}", f"--ServerApp.root_dir={self.root}"),
             f"--LabServerApp.extra_labextensions_path={self.folder / 'labextensions'}",
@@ -138,8 +182,28 @@ class LabServer:
         ]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, cwd=self.root, env=environment, stdout=log, stderr=log)
-        wait_for(self._answers, f"the server answers; its log: {self.log}", 60)
+        wait_for(self._answers, f"the server answers; its log: {self.log}", 180)
         return self
+
+    def _enable(self) -> None:
+        enabled = self.folder / "config" / "jupyter_server_config.d" / "jupyter_agent.json"
+        enabled.parent.mkdir(exist_ok=True)
+        enabled.write_text(json.dumps({"ServerApp": {"jpserver_extensions": {"jupyter_agent": True}}}))
+        link = self.folder / "labextensions" / "jupyter-agent-live"
+        if not link.exists():
+            link.symlink_to(BUNDLE)
+
+    def _set_collaboration(self) -> None:
+        """jupyter-collaboration, where it is installed, is switched on by that: here it is only where a test is of it."""
+        if importlib.util.find_spec("jupyter_server_ydoc") is None:
+            return
+        config = self.folder / "config"
+        extensions = {"ServerApp": {"jpserver_extensions": {"jupyter_server_ydoc": self.collaboration}}}
+        (config / "jupyter_server_config.d").mkdir(exist_ok=True)
+        (config / "jupyter_server_config.d" / "collaboration.json").write_text(json.dumps(extensions))
+        disabled = {} if self.collaboration else dict.fromkeys(COLLABORATION, True)
+        (config / "labconfig").mkdir(exist_ok=True)
+        (config / "labconfig" / "page_config.json").write_text(json.dumps({"disabledExtensions": disabled}))
 
     def _answers(self) -> bool:
         if self.process is not None and self.process.poll() is not None:
@@ -162,7 +226,7 @@ class LabServer:
         """JSON of a request with the token."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Authorization": f"token {self.token}"}, method=method)
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=90) as response:
             text = response.read()
         return json.loads(text) if text else None
 

@@ -11,8 +11,22 @@ if TYPE_CHECKING:
     from lab.harness import LabServer
     from playwright.sync_api import Locator, Page
 
-TIMEOUT = 20_000
-"""Milliseconds that Playwright waits for a condition: a hang limit, not an expectation."""
+TIMEOUT = 90_000
+"""Milliseconds that Playwright waits for a condition: a hang limit on a machine that is busy elsewhere."""
+
+CLOSE_ALL = """async () => {
+  const app = window.jupyterapp;
+  for (const dialog of document.querySelectorAll('.jp-Dialog .jp-mod-reject')) {
+    dialog.click();
+  }
+  for (const widget of [...app.shell.widgets('main')]) {
+    if (widget.context) {
+      widget.dispose();
+    }
+  }
+  await app.serviceManager.sessions.shutdownAll();
+}"""
+"""Closes documents without saving them, and ends their kernels."""
 
 
 class Lab:
@@ -20,10 +34,28 @@ class Lab:
 
     def __init__(self, page: Page, server: LabServer) -> None:
         self.page, self.server = page, server
+        self.spoiled = False
+        """Set by a test whose page is of no use to the next one; the page is loaded anew then."""
         page.set_default_timeout(TIMEOUT)
         expect.set_options(timeout=TIMEOUT)
 
     # ------------------------------------------------------------------------------------------------- the page
+
+    def begin(self) -> None:
+        """As after a first start: nothing open, no kernel, a new conversation in the default mode, an empty field.
+
+        Loads JupyterLab only where this page does not show it yet, since that takes longer than most tests.
+        """
+        if not self.page.url.startswith(f"{self.server.url}lab"):
+            self.goto("lab?reset")
+        self.page.evaluate(CLOSE_ALL)
+        self.new_conversation()
+        left_over = self.panel.locator(".jp-agent-composer .jp-agent-chip .jp-agent-iconButton, .jp-agent-help button")
+        while left_over.count():
+            left_over.first.click()
+        if self.field.input_value():
+            self.field.fill("")
+        self.panel.get_by_label("Mode", exact=True).select_option(label="Review")
 
     def goto(self, path: str = "lab") -> None:
         """Load JupyterLab; a path such as `lab/tree/nb.ipynb` opens a notebook."""
@@ -37,7 +69,7 @@ class Lab:
 
     def wait_started(self) -> None:
         self.page.wait_for_function("() => window.jupyterapp !== undefined")
-        self.page.evaluate("() => window.jupyterapp.restored")
+        self.page.evaluate("() => window.jupyterapp.restored.then(() => undefined)")
         # The launcher or the restored document takes the focus a moment later: nobody types before that.
         self.page.wait_for_function("() => Boolean(window.jupyterapp.shell.currentWidget)")
         self.page.evaluate("() => new Promise(done => requestIdleCallback(() => requestIdleCallback(done)))")
@@ -93,7 +125,7 @@ class Lab:
         return self.panel.get_by_role("combobox", name="Message to the agent")
 
     def show_panel(self) -> None:
-        # JupyterLab itself focuses something when it has started, a moment after it says so.
+        # JupyterLab itself focuses something when it has started, a moment after it says so: ask until it stays.
         for timeout in (1_000, 3_000, TIMEOUT):
             self.command("jupyter-agent:focus")
             with contextlib.suppress(AssertionError if timeout < TIMEOUT else ()):
@@ -103,6 +135,13 @@ class Lab:
     def new_conversation(self) -> None:
         self.command("jupyter-agent:new-conversation")
         expect(self.panel.locator(".jp-agent-empty")).to_be_visible()
+
+    def open_newest(self) -> None:
+        """Load JupyterLab and open the newest conversation through the history."""
+        self.goto("lab?reset")
+        self.show_panel()
+        self.panel.get_by_role("button", name="Earlier conversations").click()
+        self.panel.locator(".jp-agent-history li button").first.click()
 
     def ask(self, text: str) -> None:
         """Type a message, send it, and wait until the server has it."""
@@ -123,7 +162,7 @@ class Lab:
 
     def wait_ended(self) -> None:
         """Wait until the last turn has ended and what follows it (saving) is done."""
-        expect(self.turns().last).to_have_attribute("data-ended", "true", timeout=60_000)
+        expect(self.turns().last).to_have_attribute("data-ended", "true", timeout=2 * TIMEOUT)
         expect(self.panel.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 
     def transcript(self) -> str:

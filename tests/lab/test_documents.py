@@ -4,42 +4,19 @@ from __future__ import annotations
 
 import random
 import re
-from typing import Any
 
 import pytest
 from lab.conftest import Script
 from lab.harness import wait_for, write_notebook
 from lab.lab import Lab
+from lab.steps import CELLS, READ, begin, edit, journal, run
 from playwright.sync_api import expect
-
-CELLS = [
-    ("intro", "markdown", "# Title"),
-    ("first", "code", "x = 1\n# here"),
-    ("second", "code", "print('value', x)"),
-]
-
-
-def edit(cell: str, search: str, replace: str) -> dict[str, Any]:
-    operation = {"op": "edit", "cell": cell, "blocks": [{"search": search, "replace": replace}]}
-    return {"name": "edit_cells", "arguments": {"ops": [operation]}}
-
-
-def run(*cells: str) -> dict[str, Any]:
-    return {"name": "run_cells", "arguments": {"cells": list(cells)}}
-
-
-def begin(lab: Lab, name: str, mode: str = "Accept edits") -> None:
-    """Open a fresh notebook, and the panel in a mode in which nothing is asked."""
-    write_notebook(lab.server.root / name, CELLS)
-    lab.open(name)
-    lab.show_panel()
-    lab.panel.get_by_label("Mode").select_option(label=mode)
 
 
 def test_cells_change_and_run_in_the_open_notebook(lab: Lab, script: Script, notebook_name: str) -> None:
     begin(lab, notebook_name)
     script(
-        {"text": "Looking.", "calls": [{"name": "read_cells", "arguments": {}}]},
+        {"text": "Looking.", "calls": [READ]},
         {"calls": [edit("first", "x = 1", "x = 41 + 1"), run("first", "second")]},
         {"text": "The value is 42."},
     )
@@ -56,7 +33,7 @@ def test_cells_change_and_run_in_the_open_notebook(lab: Lab, script: Script, not
 def test_approve_shows_the_difference_and_reject_leaves_the_cell(lab: Lab, script: Script, notebook_name: str) -> None:
     begin(lab, notebook_name, mode="Review")
     script(
-        {"calls": [{"name": "read_cells", "arguments": {}}]},
+        {"calls": [READ]},
         {"calls": [edit("first", "x = 1", "x = 2")]},
         {"text": "As you wish.", "expect": {"tool_result_contains": "keep it one"}},
     )
@@ -78,7 +55,7 @@ def test_unsaved_edits_of_the_person_stay_unsaved_and_are_said(lab: Lab, script:
     lab.page.keyboard.press("Control+End")
     lab.page.keyboard.type("  # mine")
     script(
-        {"calls": [{"name": "read_cells", "arguments": {}}]},
+        {"calls": [READ]},
         {"calls": [edit("first", "x = 1", "x = 2")]},
         {"text": "Done."},
     )
@@ -90,7 +67,7 @@ def test_unsaved_edits_of_the_person_stay_unsaved_and_are_said(lab: Lab, script:
     lab.save()
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_f17_n21_typing_while_edits_arrive_loses_no_character(lab: Lab, script: Script, notebook_name: str) -> None:
     """200 edits over the websocket against real key presses in the same and another cell (also n36: the focus)."""
     begin(lab, notebook_name)
@@ -99,7 +76,7 @@ def test_f17_n21_typing_while_edits_arrive_loses_no_character(lab: Lab, script: 
         for reply in range(20)
     ]
     model = script(
-        {"calls": [{"name": "read_cells", "arguments": {}}], "pause_until": "typing", "pause_at": "headers"},
+        {"calls": [READ], "pause_until": "typing", "pause_at": "headers"},
         *replies,
         {"text": "Done."},
     )
@@ -141,7 +118,7 @@ def test_n17_undo_takes_back_the_agents_edit_and_not_the_typing(lab: Lab, script
     lab.editor(1).click()
     lab.page.keyboard.press("Control+End")
     script(
-        {"calls": [{"name": "read_cells", "arguments": {}}]},
+        {"calls": [READ]},
         {"calls": [edit("first", "x = 1", "x = 2")]},
         {"text": "Done."},
     )
@@ -163,7 +140,7 @@ def test_structure_changes_keep_the_active_cell_and_its_focus(lab: Lab, script: 
         {"op": "set_tags", "cell": "first", "tags": ["kept"]},
     ]
     model = script(
-        {"calls": [{"name": "read_cells", "arguments": {}}]},
+        {"calls": [READ]},
         {
             "calls": [{"name": "edit_cells", "arguments": {"ops": operations}}],
             "pause_until": "go",
@@ -185,7 +162,7 @@ def test_structure_changes_keep_the_active_cell_and_its_focus(lab: Lab, script: 
 def test_a_notebook_opened_in_mid_turn_is_handed_over(lab: Lab, script: Script, notebook_name: str) -> None:
     write_notebook(lab.server.root / notebook_name, CELLS)
     lab.show_panel()
-    lab.panel.get_by_label("Mode").select_option(label="Accept edits")
+    lab.panel.get_by_label("Mode", exact=True).select_option(label="Accept edits")
     path = {"path": notebook_name}
     change = edit("first", "x = 1", "x = 2")
     change["arguments"] |= path
@@ -216,15 +193,6 @@ def test_fix_with_agent_under_a_failed_cell(lab: Lab, script: Script, notebook_n
     lab.wait_ended()
     assert "x is missing." in lab.transcript()
     lab.save()
-
-
-def journal(lab: Lab) -> list[dict[str, Any]]:
-    """The events of the conversation that the panel shows, from its journal."""
-    import json
-
-    folders = (lab.server.data / "jupyter_agent" / "conversations").iterdir()
-    newest = max(folders, key=lambda folder: (folder / "journal.jsonl").stat().st_mtime)
-    return [json.loads(line) for line in (newest / "journal.jsonl").read_text().splitlines()]
 
 
 EDIT_ITSELF = """\

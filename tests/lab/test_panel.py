@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from lab.conftest import Script
 from lab.harness import write_notebook
 from lab.lab import Lab
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 SLEEP = {"name": "run_bash", "arguments": {"command": "sleep 50"}}
-
-
-@pytest.fixture
-def second(browser: Browser, lab: Lab) -> Iterator[Lab]:
-    """Another window of the same person, on the same conversation."""
-    context = browser.new_context(viewport={"width": 1200, "height": 800})
-    other = Lab(context.new_page(), lab.server)
-    yield other
-    context.close()
-
-
-def share(lab: Lab, other: Lab) -> None:
-    """Open in `other` the newest conversation, through its history."""
-    other.goto("lab?reset")
-    other.show_panel()
-    other.panel.get_by_role("button", name="Earlier conversations").click()
-    other.panel.locator(".jp-agent-history li button").first.click()
 
 
 def test_f53_a_reload_in_mid_stream_gives_the_same_transcript(lab: Lab, script: Script) -> None:
@@ -55,7 +36,7 @@ def test_two_windows_see_the_same_and_one_answer_counts(lab: Lab, second: Lab, s
     script({"calls": [{"name": "run_bash", "arguments": {"command": "touch made.txt"}}]}, {"text": "Made."})
     lab.ask("Make it")
     expect(lab.panel.get_by_role("button", name="Approve", exact=True)).to_be_visible()
-    share(lab, second)
+    second.open_newest()
     second.approve()
     lab.wait_ended()
     second.wait_ended()
@@ -135,7 +116,7 @@ def test_slash_commands(lab: Lab) -> None:
     lab.page.keyboard.press("Tab")
     lab.page.keyboard.type("plan")
     lab.page.keyboard.press("Enter")
-    expect(lab.panel.get_by_label("Mode")).to_have_value("plan")
+    expect(lab.panel.get_by_label("Mode", exact=True)).to_have_value("plan")
     lab.page.keyboard.type("/help")
     lab.page.keyboard.press("Enter")
     expect(lab.panel.get_by_role("region", name="Help")).to_be_visible()
@@ -145,7 +126,7 @@ def test_restore_takes_back_this_turn_and_later_ones(lab: Lab, script: Script, n
     write_notebook(lab.server.root / notebook_name, [("first", "code", "x = 1")])
     lab.open(notebook_name)
     lab.show_panel()
-    lab.panel.get_by_label("Mode").select_option(label="Accept edits")
+    lab.panel.get_by_label("Mode", exact=True).select_option(label="Accept edits")
     calls: list[Any] = []
     for before, after in (("x = 1", "x = 2"), ("x = 2", "x = 3")):
         operation = {"op": "edit", "cell": "first", "blocks": [{"search": before, "replace": after}]}
@@ -195,6 +176,7 @@ def test_without_a_model_the_panel_says_how_to_connect_one(lab: Lab) -> None:
     lab.show_panel()
     expect(lab.panel.get_by_role("note")).to_contain_text("No model is connected.")
     expect(lab.panel.get_by_role("note").locator("p")).to_have_count(3)
+    lab.spoiled = True
 
 
 def test_dark_and_high_contrast_themes_reach_the_panel(lab: Lab) -> None:

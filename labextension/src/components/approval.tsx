@@ -22,11 +22,8 @@ export function Approval(props: {
     <section className="jp-agent-approval" aria-label={trans.__('Approval needed: %1', request.title)}>
       <h4>{request.title}</h4>
       <Preview text={request.preview} />
-      {props.void ? (
-        <p className="jp-agent-quiet">{trans.__('The turn ended before this was answered; nothing happened.')}</p>
-      ) : (
-        <Answers options={request.options} answer={props.answer} />
-      )}
+      {props.void && <p className="jp-agent-quiet">{trans.__('The turn ended before this was answered; nothing happened.')}</p>}
+      {!props.void && request.options.length > 0 && <Answers options={request.options} answer={props.answer} />}
     </section>
   );
 }
@@ -108,17 +105,17 @@ function Answers(props: { options: readonly string[]; answer: (decision: Decisio
 function Verdict(props: { approval: IApprovalState }): JSX.Element {
   const { trans } = useServices();
   const { request, answer } = props.approval;
+  const { decision, by, reason } = answer!;
   const words = {
-    once: trans.__('Approved'),
+    once: by === 'flag' ? trans.__('Approved in advance') : trans.__('Approved'),
     always: trans.__('Approved for this conversation'),
-    reject: trans.__('Rejected')
+    reject: by === 'headless' ? trans.__('Not approved: nobody could be asked') : trans.__('Rejected')
   };
-  const decision = answer!.decision;
   return (
     <div className={`jp-agent-verdict jp-mod-${decision === 'reject' ? 'rejected' : 'approved'}`}>
       <span aria-hidden="true">{decision === 'reject' ? '✕' : '✓'}</span> {words[decision]}
       <span className="jp-agent-quiet"> — {request.title}</span>
-      {answer!.reason && <span className="jp-agent-quiet">: {answer!.reason}</span>}
+      {reason && by !== 'headless' && <span className="jp-agent-quiet">: {reason}</span>}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { copyIcon, undoIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { Decision, IStop } from '../protocol';
 import { clip } from '../view/format';
-import type { IApprovalState, Item, IReplyItem, IStreaming, ITurn, IUserItem } from '../view/state';
+import { IApprovalState, isPending, Item, IReplyItem, IStreaming, ITurn, IUserItem } from '../view/state';
 import { Approval } from './approval';
 import { Markdown } from './markdown';
 import { Boundary, IconButton } from './parts';
@@ -49,8 +49,7 @@ export const Turn = React.memo(function Turn(props: {
 function waitsForPerson(turn: ITurn): boolean {
   return turn.items.some(
     item =>
-      (item.kind === 'tool' && item.approvals.some(approval => approval.answer === null)) ||
-      (item.kind === 'approval' && item.approval.answer === null)
+      (item.kind === 'tool' && item.approvals.some(isPending)) || (item.kind === 'approval' && isPending(item.approval))
   );
 }
 

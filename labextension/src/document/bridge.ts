@@ -9,6 +9,7 @@ import { CLIENT } from '../client/conversation';
 import { Socket } from '../client/socket';
 import { findPanel } from './find';
 import { change, Declined, type IChangeRequest, type IOutputsRequest, read, setOutputs } from './notebook';
+import { placedAnew } from './order';
 import { type IRunRequest, run } from './run';
 
 interface IRequest {
@@ -118,7 +119,7 @@ export class DocumentBridge {
     let before = followCells();
     model.cells.changed.connect(() => {
       const now = followCells();
-      note([...now.filter(id => !before.includes(id)), ...before.filter(id => !now.includes(id))]);
+      note(placedAnew(before, now));
       before = now;
     });
   }

@@ -17,24 +17,26 @@ export class Declined extends Error {
   }
 }
 
-/** How often a cell's outputs changed, so that unchanged ones need not be sent again. */
+/** A number for the outputs of each cell, another one whenever they changed: unchanged ones need not be sent again. */
 const revisions = new WeakMap<ICellModel, number>();
+// Never the same number twice in this page: a cell that is moved or pasted is a new model with an old id.
+let revision = 0;
 
 function revisionOf(model: ICellModel): number {
   const known = revisions.get(model);
   if (known !== undefined) {
     return known;
   }
-  revisions.set(model, 1);
+  const bump = (): void => {
+    revisions.set(model, ++revision);
+  };
+  bump();
   if (model.type === 'code') {
-    const bump = (): void => {
-      revisions.set(model, (revisions.get(model) ?? 0) + 1);
-    };
     const { outputs } = model as ICodeCellModel;
     outputs.changed.connect(bump);
     outputs.stateChanged.connect(bump);
   }
-  return 1;
+  return revision;
 }
 
 /** All cells; where `seen` holds a cell's present revision, without its outputs. */
@@ -116,14 +118,19 @@ function changeStructure(panel: NotebookPanel, request: IChangeRequest): void {
     return;
   }
   const active = panel.content.activeCell?.model.id;
+  const moving = moves(kept, order, new Set(active ? [active] : []));
+  // The model's own `moveCell` looks cells up in a list that is renewed only after the transaction.
+  const ids = new Set(moving.map(({ id }) => id));
+  const moved = new Map(shared.cells.filter(cell => ids.has(cell.getId())).map(cell => [cell.getId(), cell.toJSON()]));
   shared.transact(() => {
     for (let index = request.known.length - 1; index >= 0; index--) {
       if (!wanted.has(request.known[index]!)) {
         shared.deleteCell(index);
       }
     }
-    for (const { from, to } of moves(kept, order, new Set(active ? [active] : []))) {
-      shared.moveCell(from, to);
+    for (const { id, from, to } of moving) {
+      shared.deleteCell(from);
+      shared.insertCell(to, moved.get(id)!);
     }
     for (const [id, fields] of retyped) {
       const index = order.indexOf(id);
@@ -151,6 +158,8 @@ function changeCell(cell: ICellModel, fields: IFields): void {
     undoManager?.stopCapturing();
   }
   if (fields.metadata !== undefined) {
+    // Setting only adds and replaces.
+    Object.keys(shared.getMetadata()).filter(key => !(key in fields.metadata!)).forEach(key => shared.deleteMetadata(key));
     shared.setMetadata(fields.metadata as Partial<IBaseCellMetadata>);
   }
   if (fields.attachments !== undefined && cell.type !== 'code') {

@@ -1,6 +1,7 @@
 /** Getting a list from one order into another with the fewest moves. Pure. */
 
 export interface IMove {
+  id: string;
   from: number;
   to: number;
 }
@@ -23,16 +24,24 @@ export function moves(before: readonly string[], after: readonly string[], stay:
       while (list[place] !== id) {
         const wrong = list[place]!;
         const to = targetOf(wrong, list, after, keep);
-        result.push({ from: place, to });
+        result.push({ id: wrong, from: place, to });
         list.splice(to, 0, list.splice(place, 1)[0]!);
       }
       continue;
     }
     const from = list.indexOf(id);
-    result.push({ from, to: place });
+    result.push({ id, from, to: place });
     list.splice(place, 0, list.splice(from, 1)[0]!);
   }
   return result;
+}
+
+/** Ids that came, went or were moved, between two states of a list. */
+export function placedAnew(before: readonly string[], after: readonly string[]): string[] {
+  const [old, present] = [new Set(before), new Set(after)];
+  const stayed = before.filter(id => present.has(id));
+  const moved = moves(stayed, after.filter(id => old.has(id)), new Set());
+  return [...after.filter(id => !old.has(id)), ...before.filter(id => !present.has(id)), ...moved.map(move => move.id)];
 }
 
 /** Where `id` goes among what is there: right behind the nearest id that precedes it in `after` and stands behind it now. */

@@ -133,7 +133,7 @@ export function isOpen(state: IViewState): boolean {
   return last !== undefined && last.stop === null && last.items.some(item => item.kind === 'user');
 }
 
-/** Requests that nobody answered yet, oldest first; none once their turn has ended. */
+/** Requests that wait for a person, oldest first; none once their turn has ended, and none that offer no answer. */
 export function pendingApprovals(state: IViewState): IApprovalState[] {
   const pending: IApprovalState[] = [];
   for (const turn of state.turns) {
@@ -142,10 +142,15 @@ export function pendingApprovals(state: IViewState): IApprovalState[] {
     }
     for (const item of turn.items) {
       const approvals = item.kind === 'tool' ? item.approvals : item.kind === 'approval' ? [item.approval] : [];
-      pending.push(...approvals.filter(approval => approval.answer === null));
+      pending.push(...approvals.filter(isPending));
     }
   }
   return pending;
+}
+
+/** Without options a request is settled already: in advance, or because nobody could be asked. */
+export function isPending(approval: IApprovalState): boolean {
+  return approval.answer === null && approval.request.options.length > 0;
 }
 
 function withDelta(state: IViewState, turn: number, block: 'text' | 'thinking', text: string): IViewState {
