@@ -57,11 +57,15 @@ def python(cell: Cell, doing: str) -> tuple[PythonSource, ast.Module]:
     return source, source.tree
 
 
-_HISTORY = re.compile(r"^(?:In|Out|_i?h|_oh|_i{0,3}|_{1,3}|_i?\d+)$")
+_HISTORY = re.compile(r"^(?:In|Out|_i?h|_oh|_i{1,3}|_i?\d+)$")
+_LAST_VALUES = ("_", "__", "___")
 
 
-def history_reader(cells: Iterable[Cell]) -> tuple[str, str] | None:
-    """(cell, name) of the first use of IPython's history (`Out[3]`, `_5`, `_`), which depends on which cells run."""
+def history_reader(cells: Iterable[Cell], *, values: bool = True) -> tuple[str, str] | None:
+    """(cell, name) of the first use of IPython's history (`Out[3]`, `_5`, `_`), which depends on which cells run.
+
+    Without `values`, the last values that were shown (`_`) do not count.
+    """
     for cell in cells:
         if cell.type != "code":
             continue
@@ -72,14 +76,15 @@ def history_reader(cells: Iterable[Cell]) -> tuple[str, str] | None:
         for node in ast.walk(tree):
             if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or node.id in bound:
                 continue
-            if _HISTORY.match(node.id):
+            if _HISTORY.match(node.id) or (values and node.id in _LAST_VALUES):
                 return cell.id, node.id
     return None
 
 
-def check_history(cells: Iterable[Cell], doing: str) -> None:
-    """Raises NotebookRefused("recipe") where cells refer to others by execution count."""
-    found = history_reader(cells)
+def check_history(cells: Iterable[Cell], doing: str, *, values: bool = True) -> None:
+    """Raises NotebookRefused("recipe") where cells refer to others by execution count, or (`values`) to what was shown
+    last, which a recipe does not change that moves nothing with a value."""
+    found = history_reader(cells, values=values)
     if found is not None:
         cell, name = found
         raise refused(

@@ -64,7 +64,7 @@ def hoist_imports(cells: Sequence[Cell], params: Params, context: Context) -> Pl
     notes += more
     if not moving:
         return make_plan(cells, cells, notes=[*notes, "no import can be moved"])
-    check_history(cells, "moving imports")
+    check_history(cells, "moving imports", values=False)
     return _moved(cells, graph, home, moving, notes)
 
 

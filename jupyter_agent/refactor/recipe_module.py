@@ -46,7 +46,7 @@ def extract_module(cells: Sequence[Cell], params: Params, context: Context) -> P
     content = _content(context.name, imports, chosen)
     exported = _exported(graph, chosen, defined)
     line = _import_line(module, exported)
-    check_history(cells, "moving cells into a module")
+    check_history(cells, "moving cells into a module", values=False)
     gone = {cell.id for cell in chosen[1:]}
     after = [replace(c, source=line, outputs=(), execution_count=None) if c.id == chosen[0].id else c
              for c in cells if c.id not in gone]  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 
 from jupyter_agent.notebook.document import Cell, Output
 from jupyter_agent.notebook.flow import NEVER_RERUN, SKIP_EXECUTION, analyse
+from jupyter_agent.notebook.flow_source import to_python
 from jupyter_agent.refactor.common import Params, check_history, find, is_silent, listed, python, taken_ids
 from jupyter_agent.refactor.plan import Context, Plan, make_plan, new_cell_id, refused
 from jupyter_agent.refactor.spans import Edit, Span, Text, apply_edits, first_line, last_line
@@ -29,7 +30,7 @@ def split_cell(cells: Sequence[Cell], params: Params, context: Context) -> Plan:
         )
     at = _lines(params.get("at", ""), cell)
     if cell.type == "code":
-        check_history(cells, "splitting a cell")
+        check_history(cells, "splitting a cell", values=False)
         parts, notes = _code_parts(cell, at)
     else:
         parts, notes = _cut(cell.source, at), []
@@ -134,13 +135,26 @@ def _part(cell: Cell, cell_id: str, source: str, number: int, outputs: list[Outp
 
 
 def merge_cells(cells: Sequence[Cell], params: Params, context: Context) -> Plan:
-    """Merge neighbouring cells into the first of them, joined by a blank line; the outputs are joined too."""
+    """Merge neighbouring cells into the first of them, joined by a blank line; the outputs are joined too.
+
+    A value that a cell shows by its last line is shown by `display(…)` where that line is in the middle afterwards.
+    """
     parts = _neighbours(cells, listed(params, "cells", "cell"))
     first = parts[0]
     notes: list[str] = []
     if first.type == "code":
-        check_history(cells, "merging cells")
         _check_code(parts, context)
+        shown = [part.id for part in parts[:-1] if _result(part) is not None]
+        check_history(cells, "merging cells", values=bool(shown))
+        if shown and not _display_is_ipythons(cells):
+            raise refused(
+                f"cell {shown[0]} shows the value of its last line, which only display(…) could do in the middle of a "
+                "cell, and this notebook gives the name display another meaning. Rename that first."
+            )
+        parts = [_with_percent(_displaying(part) if part is not parts[-1] else part) for part in parts]
+        first = parts[0]
+        if shown:
+            notes.append(f"what {', '.join(shown)} showed by a last line is now shown by display(…)")
     metadata = _joined_metadata(parts)
     attachments: dict[str, Any] = {}
     for part in parts:
@@ -193,19 +207,82 @@ def _check_code(parts: Sequence[Cell], context: Context) -> None:
         if part is not parts[0] and any(isinstance(s, ast.ImportFrom) and s.module == "__future__" for s in tree.body):
             raise refused(f"cell {part.id} imports from __future__, which must come first. Move it to the top.")
         if part is not parts[-1]:
-            _check_shows_nothing(part, tree)
+            _check_middle(part, tree)
 
 
-def _check_shows_nothing(part: Cell, tree: ast.Module) -> None:
-    """A cell that will not be the end any more must show nothing by its last expression."""
+def _check_middle(part: Cell, tree: ast.Module) -> None:
+    """A cell that will not be the end any more: what it shows by its last line must be known."""
     if any(output.get("output_type") == "error" for output in part.outputs):
         raise refused(f"cell {part.id} ends in an error; what follows would no longer run. Repair it first.")
-    if any(output.get("output_type") == "execute_result" for output in part.outputs):
-        raise refused(f"cell {part.id} shows the value of its last line, which it would not in the middle of a cell.")
     last = tree.body[-1] if tree.body else None
+    if _result(part) is not None:
+        if not isinstance(last, ast.Expr):
+            raise refused(f"cell {part.id} stores a value that its last line does not show. Run it again.")
+        return
     if not isinstance(last, ast.Expr) or is_silent(last.value) or part.execution_count is not None:
         return
     raise refused(f"cell {part.id} was not run, and its last line may show a value. Run it, or end the line with `;`.")
+
+
+def _result(part: Cell) -> Output | None:
+    """The stored value of the cell's last line."""
+    return next((each for each in part.outputs if each.get("output_type") == "execute_result"), None)
+
+
+def _displaying(part: Cell) -> Cell:
+    """The cell with its last expression shown by `display(…)`, where its value is shown now."""
+    if _result(part) is None:
+        return part
+    tree = to_python(part.source).tree
+    last = tree.body[-1] if tree is not None else None
+    assert isinstance(last, ast.Expr)
+    span = Text(part.source).span(last.value)
+    expression = part.source[span.start : span.end]
+    if not _is_one_argument(expression):
+        expression = f"({expression})"
+    outputs = [
+        {"output_type": "display_data", **{key: each[key] for key in ("data", "metadata") if key in each}}
+        if each.get("output_type") == "execute_result"
+        else each
+        for each in part.outputs
+    ]
+    return replace(
+        part, source=apply_edits(part.source, [Edit(span, f"display({expression})")]), outputs=tuple(outputs)
+    )
+
+
+def _with_percent(part: Cell) -> Cell:
+    """The cell with its `%`, if it is a magic that IPython knows without one only as the single line of a cell."""
+    line = part.source.strip()
+    magics = to_python(part.source).magics
+    if "\n" in line or not line or len(magics) != 1 or magics[0].name != f"%{line.split()[0]}":
+        return part
+    return replace(part, source=f"%{line}")
+
+
+def _is_one_argument(expression: str) -> bool:
+    """Whether the expression stays one in the parentheses of a call; `1, 2` would be two."""
+    call = ast.parse(f"f({expression})", mode="eval").body
+    return isinstance(call, ast.Call) and len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
+
+
+def _display_is_ipythons(cells: Sequence[Cell]) -> bool:
+    for cell in cells:
+        tree = to_python(cell.source).tree if cell.type == "code" else None
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "IPython":
+                continue
+            names = [alias.asname or alias.name for alias in node.names] if isinstance(node, _IMPORTS) else []
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names = [node.name]
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                names = [node.id]
+            if "display" in names:
+                return False
+    return True
+
+
+_IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def _joined_metadata(parts: Sequence[Cell]) -> dict[str, Any]:

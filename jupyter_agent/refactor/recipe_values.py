@@ -74,7 +74,7 @@ def _only_constants(cell: Cell) -> bool:
 def _collected(cells: Sequence[Cell], names: Sequence[str]) -> Plan:
     """Move `name = literal` of each name into a new cell before the first cell that needs one of them."""
     graph = analyse(cells)
-    check_history(cells, "moving constants")
+    check_history(cells, "moving constants", values=False)
     lifted: dict[str, list[tuple[int, int]]] = {}
     texts: list[str] = []
     for name in names:

@@ -131,7 +131,14 @@ async def verify(
 
     async def run(which: Sequence[Cell], with_files: Mapping[str, bytes] | None) -> FreshRun:
         return await run_fresh(
-            which, metadata, path=path, files=with_files, timeout=timeout, start=start, on_cell=on_cell
+            which,
+            metadata,
+            path=path,
+            files=with_files,
+            past_foreseen=True,
+            timeout=timeout,
+            start=start,
+            on_cell=on_cell,
         )
 
     base = original or Original(cells)
@@ -208,16 +215,18 @@ def _verdict(pair: _Pair, before: FreshRun | None, after: FreshRun, rules: Rules
     def verdict(kind: Verdict, reason: str = "", difference: str = "", fails: bool = False) -> CellVerdict:
         return CellVerdict(ids, shown[0].index, kind, reason, difference, seconds, fails)
 
-    stopped = next((run for run in runs if run.status != "ok"), None)
-    if stopped is not None and stopped.status == "error":
-        return verdict(*_error_verdict(pair, stopped, before, after, rules), fails=True)
-    if stopped is not None:
-        return verdict("new_error" if stopped.status == "dead" else "unproven", stopped.reason)
+    old, new = _outputs(pair.old, before), _outputs(pair.new, after)
     old_runs = [before.cells[cell.id] for cell in pair.old] if before is not None else []
-    unfinished = next((run for run in old_runs if run.status != "ok"), None)
+    stopped = next(iter(sorted((run for run in runs if run.status != "ok"), key=lambda run: run.foreseen)), None)
+    # An error that the notebook stores, and that comes as before when both sides are run, is what the cell shows.
+    shows_error = stopped is not None and stopped.foreseen and any(run.foreseen for run in old_runs)
+    if stopped is not None and not shows_error:
+        if stopped.status == "error":
+            return verdict(*_error_verdict(pair, stopped, before, after, rules), fails=True)
+        return verdict("new_error" if stopped.status == "dead" else "unproven", stopped.reason)
+    unfinished = next((run for run in old_runs if run.status != "ok" and not (shows_error and run.foreseen)), None)
     if unfinished is not None:
         return verdict("unproven", f"{ORIGINAL_STOPPED}: {unfinished.reason}")
-    old, new = _outputs(pair.old, before), _outputs(pair.new, after)
     if not all(marks(cell).compared for cell in shown):
         return verdict("same", "Its output is not compared: it is marked nbval-ignore-output.")
     if before is None and new and not old and all(cell.execution_count is None for cell in pair.old):
@@ -226,7 +235,7 @@ def _verdict(pair: _Pair, before: FreshRun | None, after: FreshRun, rules: Rules
         return verdict("unproven", "It puts out more than is kept, so only a part could be compared.")
     difference = output_difference(old, new, rules)
     if not difference:
-        return verdict("same")
+        return verdict("same", f"It fails as it did before: {stopped.reason}" if stopped is not None else "")
     skipped = _skipped_before(shown[0], after)
     if skipped:
         return verdict("unproven", f"Its output differs, but {skipped} before it was not run.", difference)
@@ -258,7 +267,7 @@ def _chance(
         return verdict
     cells = pair.old if executed else pair.new
     second = [again.cells[cell.id] for cell in cells]
-    if all(run.status == "ok" for run in second) and not output_difference(
+    if all(run.status == "ok" or run.foreseen for run in second) and not output_difference(
         _outputs(cells, once), _outputs(cells, again), rules
     ):
         return verdict

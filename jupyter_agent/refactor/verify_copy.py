@@ -62,13 +62,13 @@ class FolderCopy:
 
 @contextmanager
 def folder_copy(
-    folder: Path | None, *, files: Mapping[str, bytes] | None = None, without: Collection[Path] = ()
+    folder: Path | None, *, files: Mapping[str, bytes] | None = None, without: Collection[Path] = (), above: int = 0
 ) -> Iterator[FolderCopy]:
     """Copy the project around `folder` (None: an empty folder) and remove the copy at the end.
 
     The project is the nearest folder above that holds one of `PROJECT_MARKS`, so that `../data` resolves; else it is
-    `folder` itself. `files` (path relative to `folder` → content) are written into the copy, those `without` (real
-    paths) are left out. Blocks: use a thread.
+    `folder` itself, or what lies `above` it by so many levels. `files` (path relative to `folder` → content) are
+    written into the copy, those `without` (real paths) are left out. Blocks: use a thread.
     """
     with tempfile.TemporaryDirectory(prefix="jupyter-agent-", ignore_cleanup_errors=True) as name:
         top = Path(os.path.realpath(name))
@@ -76,7 +76,7 @@ def folder_copy(
             copy = FolderCopy(top, top, Path("notebook"))
         else:
             folder = Path(os.path.realpath(folder))
-            project = project_of(folder)
+            project = project_of(folder, above)
             target = top / (project.name or "root")
             copy = FolderCopy(target / folder.relative_to(project), target, project, without=without)
             copy.cwd.mkdir(parents=True)
@@ -91,15 +91,19 @@ def folder_copy(
         yield copy
 
 
-def project_of(folder: Path) -> Path:
-    """The folder to copy with a notebook in `folder`; never the home folder or what lies above it."""
-    home = Path(os.path.realpath(Path.home()))
-    for candidate in (folder, *folder.parents):
-        if candidate == home or candidate in home.parents:
+def project_of(folder: Path, above: int = 0) -> Path:
+    """The folder to copy with a notebook in `folder`: the project's, else the one that many levels `above`; never the
+    home or temporary folder or what lies above them."""
+    closed = [Path(os.path.realpath(path)) for path in (Path.home(), tempfile.gettempdir())]
+    highest = folder
+    for level, candidate in enumerate((folder, *folder.parents)):
+        if any(candidate == each or candidate in each.parents for each in closed):
             break
         if any((candidate / mark).exists() for mark in PROJECT_MARKS):
             return candidate
-    return folder
+        if level <= above:
+            highest = candidate
+    return highest
 
 
 def written_in(notebook: Path | None, windows: Sequence[Window]) -> set[Path]:

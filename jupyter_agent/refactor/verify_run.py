@@ -38,7 +38,7 @@ class CellRun:
     """What became of a cell. `reason` is a sentence wherever `status` is not `ok`; `error` is (name, message).
 
     `truncated`: more was put out than is kept. `needs` says what of the surroundings an error asks for (a network, a
-    key, a GPU, a person), else it is empty.
+    key, a GPU, a person), else it is empty. `foreseen`: the notebook stores an error of that name as the cell's output.
     """
 
     status: RunStatus
@@ -48,6 +48,7 @@ class CellRun:
     needs: str = ""
     seconds: float = 0.0
     truncated: bool = False
+    foreseen: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,13 @@ async def run_fresh(
     files: Mapping[str, bytes] | None = None,
     only: Collection[str] | None = None,
     without: Collection[Path] = (),
+    past_foreseen: bool = False,
     timeout: float = CELL_TIMEOUT,
     start: StartKernel | None = None,
     on_cell: OnCell | None = None,
 ) -> FreshRun:
-    """Run the code cells (those in `only`, if given) in order; the first error that no mark allows ends the run.
+    """Run the code cells (those in `only`, if given) in order; the first error that no mark allows ends the run, with
+    `past_foreseen` the first that the notebook does not itself store: tutorials show errors without any mark.
 
     `metadata` is the notebook's, `path` where it lies (relative data files resolve from there), `files` are added to
     the copy (path relative to the notebook's folder → content), and files `without` (real paths) are left out of it.
@@ -95,16 +98,26 @@ async def run_fresh(
     """
     code = [cell for cell in cells if cell.type == "code" and (only is None or cell.id in only)]
     began = datetime.now(UTC)
-    async with _copied(path, files, without) as copy:
+    async with _copied(path, files, without, _levels_above(code)) as copy:
         kernel, notes = await _started(metadata, copy, path, start or start_client_kernel)
         try:
-            runs = await _run_all(kernel, code, timeout, on_cell)
+            runs = await _run_all(kernel, code, timeout, past_foreseen, on_cell)
         finally:
             await kernel.shutdown()
         changed = await asyncio.to_thread(copy.written_through)
     notes += [f"The notebook wrote to {name}, a file too large to be copied first." for name in changed]
     restored = {id: _restored(run, copy) for id, run in runs.items()}
     return FreshRun(restored, began, datetime.now(UTC), tuple(notes))
+
+
+def _levels_above(code: Sequence[Cell]) -> int:
+    """How many folders above its own a notebook speaks of (`../data`), as far as its text shows it."""
+    found = [
+        match[0].count("..")
+        for cell in code
+        for match in re.finditer(r"(?<![\w.])\.\.(?:[/\\]\.\.)*(?=[/\\'\"])", cell.source)
+    ]
+    return max(found, default=0)
 
 
 async def start_client_kernel(name: str, cwd: Path, notebook: str | None) -> Kernel:
@@ -115,9 +128,9 @@ async def start_client_kernel(name: str, cwd: Path, notebook: str | None) -> Ker
 
 
 @asynccontextmanager
-async def _copied(path: Path | None, files: Mapping[str, bytes] | None, without: Collection[Path]) -> Any:
+async def _copied(path: Path | None, files: Mapping[str, bytes] | None, without: Collection[Path], above: int) -> Any:
     """`folder_copy` made and removed off the event loop."""
-    context = folder_copy(path.parent if path is not None else None, files=files, without=without)
+    context = folder_copy(path.parent if path is not None else None, files=files, without=without, above=above)
     entering = asyncio.ensure_future(asyncio.to_thread(context.__enter__))
     try:
         copy = await asyncio.shield(entering)
@@ -154,7 +167,9 @@ def _language(metadata: Mapping[str, Any]) -> str:
     return ""
 
 
-async def _run_all(kernel: Kernel, code: Sequence[Cell], timeout: float, on_cell: OnCell | None) -> dict[str, CellRun]:
+async def _run_all(
+    kernel: Kernel, code: Sequence[Cell], timeout: float, past_foreseen: bool, on_cell: OnCell | None
+) -> dict[str, CellRun]:
     runs: dict[str, CellRun] = {}
     ended = ""
     for number, cell in enumerate(code, 1):
@@ -171,10 +186,17 @@ async def _run_all(kernel: Kernel, code: Sequence[Cell], timeout: float, on_cell
             run = await _run_one(kernel, cell, timeout)
             if run.status == "error" and mark.raises:
                 run = replace(run, status="ok", reason="")
+            run = replace(run, foreseen=_foreseen(cell, run))
             runs[cell.id] = run
-            if run.status != "ok":
+            if run.status != "ok" and not (past_foreseen and run.foreseen):
                 ended = f"Not run, because cell {cell.id} before it did not run to its end."
     return runs
+
+
+def _foreseen(cell: Cell, run: CellRun) -> bool:
+    if run.status != "error" or run.error is None:
+        return False
+    return any(output.get("output_type") == "error" and output.get("ename") == run.error[0] for output in cell.outputs)
 
 
 async def _run_one(kernel: Kernel, cell: Cell, timeout: float) -> CellRun:

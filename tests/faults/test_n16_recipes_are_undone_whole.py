@@ -1,39 +1,33 @@
-"""n16: half the notebook deleted, no way back. Undo of any recipe gives the file's very bytes back."""
+"""n16: half the notebook deleted, no way back. `undo` gives the bytes back that the file had before any recipe."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from refactor.awkward import AWKWARD, CASES, PYTHON, written
+from refactor.awkward import EVERY_RECIPE, ran, written
 
-from jupyter_agent.notebook import open_notebook
-from jupyter_agent.notebook.document import Delete, Operation, Restore, Target
-from jupyter_agent.refactor.plan import Context
-from jupyter_agent.refactor.registry import plan
-from jupyter_agent.testing.effects import grant
+from jupyter_agent.cli.main import main
 
 
-@pytest.mark.parametrize("recipe", [*CASES, "strip-outputs"])
-async def test_n16_undo_of_a_recipe_restores_the_bytes(recipe: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("recipe", "params"), EVERY_RECIPE.items(), ids=EVERY_RECIPE)
+def test_n16_undo_of_a_recipe_restores_the_bytes(
+    recipe: str,
+    params: Mapping[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     path = tmp_path / "a.ipynb"
-    before = written(path, AWKWARD, minor=5, newline="\n", indent=2)
-    document = await open_notebook(path, root=tmp_path)
-    made = plan(recipe, await document.cells(), CASES.get(recipe, {}), Context(metadata=PYTHON))
-    if not made.operations:
-        assert recipe in ("order-cells", "to-script", "strip-outputs")
-        return
-    effect = grant(await document.edit(made.operations))
-    await effect.commit()
-    assert path.read_bytes() != before
-    back: list[Operation] = []
-    for change in effect.changes:
-        if change.pre_image is None:
-            back.append(Delete((Target(change.cell, change.after),)))
-            continue
-        image = json.loads(change.pre_image)
-        back.append(Restore(change.cell, image["cell"], image["after"], change.after or None, image["moved"]))
-    await grant(await document.edit(back)).commit()
+    before = written(path, ran(recipe), minor=5, newline="\n", indent=2)
+    monkeypatch.chdir(tmp_path)
+    settings = [word for key, value in params.items() for word in ("--set", f"{key}={value}")]
+    code = main(["refactor", recipe, "a.ipynb", *settings, "--write", "--no-verify", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert (code, said["written"]) == (0, True), said
+    assert path.read_bytes() != before or len(list(tmp_path.iterdir())) > 1
+    assert main(["undo"]) == 0, capsys.readouterr().out
     assert path.read_bytes() == before
-    await document.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["a.ipynb"]

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from refactor.recipe_helpers import code, notebook, text
+from refactor.recipe_helpers import code, notebook, stream, text
 
 from jupyter_agent.notebook.document import Cell
 
@@ -19,7 +20,7 @@ AWKWARD = notebook(
     text("title", "# Awkward\n`total` is ![x](attachment:x.png)", attachments={"x.png": {"image/png": "aGk="}}),
     code("imports", "%matplotlib inline\nimport asyncio\nimport functools"),
     code("numbers", "rate = 0.5  # a year\nyears = 3", metadata={"tags": ["keep-me"]}),
-    code("shell", "import os.path  # for later\nword = 'echoed'\n!echo {word} $word {{word}}\nlines = !echo one two\nprint(lines[0])"),
+    code("shell", "import os.path  # for later\nword = 'echoed'\n!pip --version\n!echo {word} $word {{word}}\nlines = !echo one two\nprint(lines[0])"),
     code("timed", "%%time\ntotal = sum(i * rate for i in range(years))"),
     code("shown", "import math\nprint(f'{total:.{years}f} {{total}} {total!r:>6}')\nmath.floor(total)"),
     code("async", "async def double(x):\n\tawait asyncio.sleep(0)\n\treturn 2 * x\n\nvalues = [await double(i) for i in range(years)]\nvalues"),
@@ -54,6 +55,28 @@ CASES: dict[str, Mapping[str, str]] = {
     "to-script": {},
     "fix-lint": {},
 }
+
+EVERY_RECIPE: dict[str, Mapping[str, str]] = {**CASES, "strip-outputs": {}}
+WITHOUT_OUTPUTS = ("imports", "numbers", "decorated", "classes", "unused", "comments", "timed")
+
+
+def ran(recipe: str) -> list[Cell]:
+    """The awkward notebook with an output, a count and a mark of its own in every cell; each recipe finds something to
+    do there, since one cell is out of place for `order-cells`."""
+    cells = [
+        replace(
+            cell,
+            outputs=(stream(f"{cell.id}\n"),) if cell.id not in WITHOUT_OUTPUTS else (),
+            execution_count=number,
+            metadata={**cell.metadata, "mark": cell.id},
+        )
+        if cell.type == "code"
+        else replace(cell, metadata={"mark": cell.id})
+        for number, cell in enumerate(AWKWARD, 1)
+    ]
+    if recipe == "order-cells":
+        cells.sort(key=lambda cell: cell.id == "numbers")
+    return notebook(*cells)
 
 
 def written(path: Path, cells: list[Cell], *, minor: int, newline: str, indent: int | str) -> bytes:

@@ -70,7 +70,7 @@ def test_split_of_markdown_keeps_the_attachments_each_part_uses() -> None:
         ("x = 1", "2", "line numbers from 2 to 1"),
         ("x = 1\ny = 2", "two", "at=LINE"),
         ("x = 1\ny = Out[3]", "2", "IPython's history"),
-        ("x = 1\nprint(_)", "2", "IPython's history"),
+        ("x = 1\nprint(_i2)", "2", "IPython's history"),
     ],
 )
 def test_split_refuses(source: str, at: str, reason: str) -> None:
@@ -95,6 +95,70 @@ def test_merge_joins_sources_outputs_and_tags() -> None:
     assert made.after[0].tags == ("one", "two")
 
 
+@pytest.mark.parametrize(
+    ("source", "merged"),
+    [
+        ("x = 1\nx + 1  # why", "x = 1\ndisplay(x + 1)  # why"),
+        ("1, 2", "display((1, 2))"),
+        ("(1), *x", "display(((1), *x))"),
+        ("(\n    a  # one\n    + b\n)", "(\n    display(a  # one\n    + b)\n)"),
+        ("(y := 2)", "(display(y := 2))"),
+        ("(n for n in x)", "display((n for n in x))"),
+        ("await f()", "display(await f())"),
+        ("größe; [größe,\n 1]", "größe; display([größe,\n 1])"),
+    ],
+)
+def test_merge_displays_the_values_that_were_shown(source: str, merged: str) -> None:
+    cells = notebook(
+        code("a", source, outputs=(stream("…"), result("2", 4)), execution_count=4),
+        code("b", "z", outputs=(result("3", 5),), execution_count=5),
+    )
+    made = refactor("merge-cells", cells, cells="a,b")
+    assert sources(made) == {"a": f"{merged}\n\nz"}
+    shown = {"output_type": "display_data", "data": {"text/plain": "2"}, "metadata": {}}
+    assert list(made.after[0].outputs) == [stream("…"), shown, result("3", 5)]
+    assert any("display(…)" in note for note in made.notes)
+
+
+def test_merge_leaves_alone_what_showed_nothing() -> None:
+    cells = notebook(code("a", "x.update(y)", execution_count=1), code("b", "x", execution_count=2))
+    assert sources(refactor("merge-cells", cells, cells="a,b")) == {"a": "x.update(y)\n\nx"}
+
+
+def test_the_last_value_shown_stands_in_the_way_only_of_recipes_that_move_it() -> None:
+    shows, reads = code("a", "x = 1\nx", outputs=(result("1"),), execution_count=1), code("c", "print(_)")
+    cells = notebook(shows, code("b", "import os\ny = 2\ny", execution_count=2), reads)
+    for recipe, params in (
+        ("split-cell", {"cell": "a", "at": "2"}),
+        ("hoist-imports", {}),
+        ("parameterize", {"name": "y"}),
+        ("merge-cells", {"cells": "b,c"}),
+    ):
+        assert refactor(recipe, cells, None, **params).operations, recipe
+    with pytest.raises(NotebookRefused, match="cell c reads _, IPython's history"):
+        refactor("merge-cells", cells, cells="a,b")
+
+
+def test_merge_writes_out_the_percent_of_a_magic_that_stood_alone() -> None:
+    cells = notebook(
+        code("a", "x = 1", execution_count=1), code("b", "ls $x", execution_count=2), code("c", "pip list")
+    )
+    assert sources(refactor("merge-cells", cells, cells="a,b")) == {"a": "x = 1\n\n%ls $x", "c": "pip list"}
+    kept = refactor(
+        "merge-cells", notebook(code("a", "ls = 1\nls", execution_count=1), code("b", "# pip")), cells="a,b"
+    )
+    assert sources(kept) == {"a": "ls = 1\nls\n\n# pip"}
+
+
+@pytest.mark.parametrize("other", ["def display(x): pass", "display = print", "from sklearn import display"])
+def test_merge_needs_ipythons_display(other: str) -> None:
+    shows = code("a", "x", outputs=(result("1"),), execution_count=1)
+    with pytest.raises(NotebookRefused, match="another meaning"):
+        refactor("merge-cells", notebook(shows, code("b", "y = 1", execution_count=2), code("c", other)), cells="a,b")
+    fine = notebook(shows, code("b", "y = 1", execution_count=2), code("c", "from IPython.display import display"))
+    assert refactor("merge-cells", fine, cells="a,b").operations
+
+
 def test_merge_of_cells_run_out_of_order_clears_and_says_so() -> None:
     cells = notebook(
         code("a", "print(1)", outputs=(stream("1\n"),), execution_count=9),
@@ -113,7 +177,7 @@ def test_merge_markdown_in_any_language() -> None:
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
-        ([code("a", "x", outputs=(result("1"),), execution_count=1), code("b", "y")], "shows the value"),
+        ([code("a", "%who_ls", outputs=(result("1"),), execution_count=1), code("b", "y")], "does not show"),
         ([code("a", "df.head()"), code("b", "y = 1")], "was not run"),
         ([code("a", "x = 1"), code("b", "%%time\ny = 1")], "cover the whole"),
         ([code("a", "x = 1"), code("b", "from __future__ import annotations")], "__future__"),

@@ -42,15 +42,12 @@ def reasons(report: VerifyReport) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_left_behind() -> Iterable[None]:
-    def copies() -> set[str]:
-        return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("jupyter-agent-")}
-
-    before = copies() if "PYTEST_XDIST_WORKER" not in os.environ else None
+def nothing_left_behind(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterable[None]:
+    own = tmp_path_factory.mktemp("tmp")
+    monkeypatch.setattr(tempfile, "tempdir", str(own))
     yield
     assert started_pids() == []
-    if before is not None:
-        assert copies() <= before
+    assert [name for name in os.listdir(own) if name.startswith("jupyter-agent-")] == []
 
 
 async def test_reproduced_outputs_are_proven_and_seen_in_one_run() -> None:
@@ -125,6 +122,38 @@ async def test_an_old_error_is_no_new_one_but_never_proof() -> None:
     assert report.status == "unproven"
     report = await verify([replace(cells[0], source="{}['ZA']")], PYTHON)
     assert verdicts(report) == {"a": "new_error"}
+
+
+def raising(id: str, source: str, name: str, message: str) -> Cell:
+    error = {"output_type": "error", "ename": name, "evalue": message, "traceback": ["…"]}
+    return replace(code(id, source, ""), outputs=[error])
+
+
+async def test_a_run_goes_on_behind_an_error_that_the_notebook_shows() -> None:
+    cells = notebook(raising("a", "1 / 0", "ZeroDivisionError", "division by zero"), code("b", "print(1)", "2\n"))
+    report = await verify(cells, PYTHON)
+    assert verdicts(report) == {"a": "same", "b": "changed"}
+    cells = notebook(raising("a", "[][3]", "ZeroDivisionError", "division by zero"), code("b", "print(1)", "1\n"))
+    assert verdicts(await verify(cells, PYTHON)) == {"a": "new_error", "b": "unproven"}
+
+
+async def test_an_error_that_the_notebook_shows_is_proved_like_any_other_output() -> None:
+    old = notebook(
+        code("a", "x = {}", ""), raising("b", "print(1); x['k']", "KeyError", "'k'"), code("c", "print(2)", "2\n")
+    )
+    same = [old[0], replace(old[1], source="print(1)\nx['k']"), old[2]]
+    report = await verify(same, PYTHON, original=Original(old, execute=True))
+    assert verdicts(report) == {"a": "same", "b": "same", "c": "same"}
+    assert report.status == "proven"
+    assert "fails as it did before" in reasons(report)["b"]
+    for source, verdict in (("print(3)\nx['k']", "changed"), ("x['z']", "changed"), ("x.k", "new_error")):
+        other = [old[0], replace(old[1], source=source), old[2]]
+        report = await verify(other, PYTHON, original=Original(old, execute=True))
+        assert verdicts(report)["b"] == verdict, source
+        assert report.status == "failed"
+    mended = [old[0], replace(old[1], source="print(1)"), old[2]]
+    report = await verify(mended, PYTHON, original=Original(old, execute=True))
+    assert verdicts(report) == {"a": "same", "b": "unproven", "c": "same"}
 
 
 async def test_marked_cells_are_not_run_and_what_hangs_on_them_is_unproven() -> None:
@@ -325,6 +354,30 @@ def test_home_is_never_copied_as_a_project(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / ".git").mkdir()
     (tmp_path / "notes").mkdir()
     assert project_of(tmp_path / "notes") == tmp_path / "notes"
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["print(open('../data/a.txt').read())", "import os\nprint(open(os.path.join('..', 'data', 'a.txt')).read())"],
+)
+async def test_files_beside_the_notebooks_folder_are_there_where_it_speaks_of_them(tmp_path: Path, source: str) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.txt").write_text("beside")
+    (tmp_path / "notebooks").mkdir()
+    path = tmp_path / "notebooks" / "n.ipynb"
+    writing = code("b", "with open('../data/a.txt', 'w') as file:\n    print('changed', file=file)", "")
+    report = await verify(notebook(code("a", source, "beside\n"), writing), PYTHON, path=path)
+    assert report.status == "proven", report.verdicts
+    assert (tmp_path / "data" / "a.txt").read_text() == "beside"
+
+
+def test_home_is_not_reached_from_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert [project_of(tmp_path / "a" / "b", above) for above in range(4)] == [
+        tmp_path / "a" / "b",
+        *[tmp_path / "a"] * 3,
+    ]
 
 
 async def test_the_projects_sanitising_patterns_hold(tmp_path: Path) -> None:
