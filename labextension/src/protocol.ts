@@ -134,6 +134,8 @@ export type AgentEvent =
 /** What the server says apart from the conversation's own events; none of it is journalled. */
 export interface IStatus {
   type: 'status';
+  /** The number of the newest event. */
+  seq: number;
   running: boolean;
   mode: Mode;
   model: string;

@@ -17,7 +17,7 @@ def begin(lab: Lab, name: str, *sources: str) -> None:
     write_notebook(lab.server.root / name, [(f"c{n}", "code", source) for n, source in enumerate(sources)])
     lab.open(name)
     lab.show_panel()
-    lab.panel.get_by_label("Mode").select_option(label="Accept edits")
+    lab.panel.get_by_label("Mode", exact=True).select_option(label="Accept edits")
 
 
 def run(*cells: str, timeout: float = 60.0) -> dict[str, object]:

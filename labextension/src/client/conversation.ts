@@ -44,6 +44,9 @@ export class Conversation {
   /** Emitted at most once a frame. */
   readonly changed = new Signal<this, void>(this);
 
+  /** Each event that happens while this page has the conversation; not those that it is given when it opens it. */
+  readonly arrived = new Signal<this, AgentEvent>(this);
+
   get snapshot(): ISnapshot {
     return this.current;
   }
@@ -153,20 +156,26 @@ export class Conversation {
       return;
     }
     let { view, status, problem, sending } = this.current;
+    const arrived: AgentEvent[] = [];
     for (const message of queue) {
       if (message.type === 'status') {
         status = message;
+        this.opened ??= message.seq;
       } else if (message.type === 'problem') {
         problem = message.text;
         sending = message.id ? sending.filter(entry => entry.id !== message.id) : sending;
       } else {
         view = reduce(view, message satisfies AgentEvent);
+        if (message.seq > (this.opened ?? Infinity)) {
+          arrived.push(message);
+        }
         if (message.type === 'user') {
           sending = sending.filter(entry => entry.id !== message.id);
         }
       }
     }
     this.update({ view, status, problem, sending });
+    arrived.forEach(event => this.arrived.emit(event));
   }
 
   private update(changes: Partial<ISnapshot>): void {
@@ -186,6 +195,8 @@ export class Conversation {
     running: false
   };
   private queue: ServerMessage[] = [];
+  /** The number of the last event that had happened when this page opened the conversation. */
+  private opened: number | undefined;
   private frame = 0;
   private timer = 0;
 }

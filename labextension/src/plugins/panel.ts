@@ -17,6 +17,7 @@ import { WorkContext } from '../context';
 import { findCell, localPath } from '../document/find';
 import { IAgentPanel } from '../tokens';
 import { AgentWidget } from '../widget';
+import { tellWhenHidden } from './notices';
 
 export const PANEL_ID = 'jupyter-agent-live:panel';
 
@@ -69,6 +70,8 @@ export const panelPlugin: JupyterFrontEndPlugin<IAgentPanel> = {
       loaded.changed.connect(apply);
       apply();
     });
+    const show = (): void => app.shell.activateById(widget.id);
+    tellWhenHidden(store, { isVisible: () => widget.isVisible, show, trans });
     void app.restored.then(() => store.start());
     addCommands(app, store, widget, palette, trans.__('Agent'), {
       focus: trans.__('Show the Agent'),
