@@ -1,0 +1,177 @@
+"""The core path with jupyter-collaboration: two pages show one notebook, and the agent works in the room they share."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from lab.conftest import Script
+from lab.harness import LabServer, running, wait_for, without, write_notebook
+from lab.lab import Lab
+from lab.steps import CELLS, READ, edit, run
+from playwright.sync_api import Browser, expect
+
+
+@pytest.fixture(scope="module")
+def shared_server(tmp_path_factory: pytest.TempPathFactory, model_environment: dict[str, str]) -> Iterator[LabServer]:
+    try:
+        import jupyter_server_ydoc  # noqa: F401
+    except ImportError:
+        without("jupyter-collaboration is not installed: pip install '.[rtc]'")
+    folder = tmp_path_factory.mktemp("shared")
+    with running(LabServer(folder, environment=model_environment, collaboration=True)) as started:
+        yield started
+
+
+@pytest.fixture
+def pages(browser: Browser, shared_server: LabServer) -> Iterator[tuple[Lab, Lab]]:
+    """Two persons' pages: the first one has the panel."""
+    contexts = [browser.new_context(viewport={"width": 1300, "height": 850}) for _ in range(2)]
+    labs = [Lab(context.new_page(), shared_server) for context in contexts]
+    for lab in labs:
+        lab.goto("lab?reset")
+    yield labs[0], labs[1]
+    for context in contexts:
+        context.close()
+
+
+def begin(pages: tuple[Lab, Lab], name: str, mode: str = "Accept edits") -> None:
+    """One fresh notebook in both pages."""
+    mine = pages[0]
+    write_notebook(mine.server.root / name, CELLS)
+    for lab in pages:
+        lab.open(name)
+        wait_for(lambda lab=lab: lab.sources() == [source for _, _, source in CELLS], "the room's cells are shown")
+    mine.page.bring_to_front()
+    mine.show_panel()
+    mine.panel.get_by_label("Mode", exact=True).select_option(label=mode)
+
+
+def stored_cells(lab: Lab, name: str) -> list[dict[str, Any]]:
+    """The file's cells; none while a room writes it, which it does in place."""
+    with contextlib.suppress(ValueError):
+        return list(lab.server.notebook(name)["cells"])
+    return []
+
+
+def same_everywhere(pages: tuple[Lab, Lab], name: str) -> list[str]:
+    """What both pages and, once it is saved, the file hold."""
+    mine, theirs = pages
+    wait_for(lambda: mine.sources() == theirs.sources(), "both pages show the same")
+
+    def is_stored() -> bool:
+        return ["".join(cell["source"]) for cell in stored_cells(mine, name)] == mine.sources()
+
+    wait_for(is_stored, "the file holds what the pages show")
+    return mine.sources()
+
+
+def test_ask_approve_edit_and_run_in_both_pages(pages: tuple[Lab, Lab], script: Script) -> None:
+    mine, theirs = pages
+    begin(pages, "core.ipynb", "Review")
+    script(
+        {"calls": [READ]},
+        {"calls": [edit("first", "x = 1", "x = 41 + 1")]},
+        {"calls": [run("first", "second")]},
+        {"text": "The value is 42."},
+    )
+    theirs.editor(2).click()
+    theirs.page.keyboard.press("Control+End")
+    mine.ask("Make it 42")
+    theirs.page.keyboard.type("  # theirs")
+    expect(mine.panel.locator(".jp-agent-approval .jp-mod-add")).to_contain_text("x = 41 + 1")
+    mine.approve()
+    expect(theirs.editor(1)).to_contain_text("x = 41 + 1")
+    expect(mine.panel.locator(".jp-agent-approval h4")).to_contain_text("un 2 cells")
+    mine.approve()
+    expect(mine.cell(2).locator(".jp-OutputArea-output")).to_have_text("value 42")
+    expect(theirs.cell(2).locator(".jp-OutputArea-output")).to_have_text("value 42")
+    expect(mine.panel.locator(".jp-agent-approval h4")).to_contain_text("Verify")
+    mine.approve()
+    mine.wait_ended()
+    assert same_everywhere(pages, "core.ipynb") == ["# Title", "x = 41 + 1\n# here", "print('value', x)  # theirs"]
+    stored = mine.server.notebook("core.ipynb")["cells"][2]
+    assert ["".join(output["text"]) for output in stored["outputs"]] == ["value 42\n"]
+    for lab in pages:
+        expect(lab.page.locator(".jp-Dialog")).to_have_count(0)
+        expect(lab.cell(2).locator(".jp-OutputArea-output")).to_have_count(1)
+
+
+def test_f17_typing_while_edits_arrive_loses_no_character(pages: tuple[Lab, Lab], script: Script) -> None:
+    """Real keys in the cell that the agent edits, and another person's in another cell."""
+    mine, theirs = pages
+    begin(pages, "typing.ipynb")
+    replies = [
+        {"calls": [edit("first", "x = 1", f"x = 1\n# agent {10 * reply + n}") for n in range(10)]} for reply in range(5)
+    ]
+    model = script(
+        {"calls": [READ], "pause_until": "typing", "pause_at": "headers"},
+        *replies,
+        {"text": "Done."},
+    )
+    mine.ask("Write lines")
+    typed = {mine: "\n# ", theirs: "  # "}
+    for lab, cell in ((mine, 1), (theirs, 2)):
+        lab.editor(cell).click()
+        lab.page.keyboard.press("Control+End")
+        lab.page.keyboard.insert_text(typed[lab])
+    chooser = random.Random(5)
+    model.gate("typing").open()
+    ended = mine.panel.locator(".jp-agent-turn[data-ended=true]")
+    while ended.count() == 0 or sum(map(len, typed.values())) < 60:
+        lab, key = chooser.choice([mine, theirs]), chooser.choice("abcdefghijklmnop")
+        lab.page.keyboard.press(key)
+        typed[lab] += key
+    mine.wait_ended()
+    _, first, second = same_everywhere(pages, "typing.ipynb")
+    assert re.sub(r"# agent \d+\n", "", first) == "x = 1\n# here" + typed[mine]
+    assert second == "print('value', x)" + typed[theirs]
+    assert "# agent" in first
+    assert mine.page.evaluate("() => document.activeElement.closest('.jp-Cell') !== null"), "n36: the focus stays"
+
+
+def test_n17_undo_in_a_page_leaves_the_agents_change(pages: tuple[Lab, Lab], script: Script) -> None:
+    mine, _ = pages
+    begin(pages, "undo.ipynb")
+    script(
+        {"calls": [READ]},
+        {"calls": [edit("first", "x = 1", "x = 2")]},
+        {"text": "Done."},
+    )
+    mine.editor(1).click()
+    mine.page.keyboard.press("Control+End")
+    mine.page.keyboard.type("typed")
+    mine.ask("Change x")
+    mine.wait_ended()
+    assert same_everywhere(pages, "undo.ipynb")[1] == "x = 2\n# heretyped"
+    mine.editor(1).click()
+    mine.page.keyboard.press("Control+z")
+    assert same_everywhere(pages, "undo.ipynb")[1].startswith("x = 2\n# here")
+    assert "typed" not in mine.sources()[1]
+
+
+def test_a_page_that_closes_in_mid_run_loses_no_output(pages: tuple[Lab, Lab], script: Script) -> None:
+    mine, theirs = pages
+    begin(pages, "closing.ipynb")
+    slow = "import pathlib, time\nprint('before', flush=True)\nwhile not pathlib.Path('go').exists(): time.sleep(.05)"
+    source = slow + "\nprint('after')"
+    script(
+        {"calls": [READ]},
+        {"calls": [edit("second", "print('value', x)", source)]},
+        {"calls": [run("second")]},
+        {"text": "Ran."},
+    )
+    mine.ask("Run it slowly")
+    expect(theirs.cell(2).locator(".jp-OutputArea-output")).to_contain_text("before")
+    mine.page.close(run_before_unload=False)
+    (mine.server.root / "go").touch()
+    expect(theirs.cell(2).locator(".jp-OutputArea-output")).to_have_text(re.compile("before\\s+after"), timeout=60_000)
+
+    wait_for(
+        lambda: any("after" in str(cell.get("outputs")) for cell in stored_cells(theirs, "closing.ipynb")),
+        "the file has the whole output",
+    )
