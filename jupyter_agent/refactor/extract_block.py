@@ -182,7 +182,10 @@ def stays_global(graph: Graph, name: str, block: Block) -> bool:
     if name in block.bound:
         return False
     binders = [flow for flow in graph.cells if name in flow.writes | flow.maybe_writes]
-    if not binders or any(name in flow.deletes for flow in graph.cells):
+    if not binders:
+        # Only a star import, %run or the like above can have bound it.
+        return any(each.writes for flow in graph.cells[: block.flow.position + 1] for each in flow.unknown)
+    if any(name in flow.deletes for flow in graph.cells):
         return False
     fixed = all(name in flow.names.imports or _is_definition(flow, name) for flow in binders)
     constant = len(binders) == 1 and name.isupper() and name in binders[0].writes

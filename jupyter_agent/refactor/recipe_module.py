@@ -19,7 +19,9 @@ from jupyter_agent.notebook.flow_source import to_python
 from jupyter_agent.refactor.common import Params, check_history, find, listed, python
 from jupyter_agent.refactor.plan import Context, FileWrite, Plan, make_plan, refused
 from jupyter_agent.refactor.recipe_script import script_path
+from jupyter_agent.refactor.spans import first_line, last_line
 
+NOTEBOOK_NAMES = frozenset({"get_ipython", "In", "Out", "__name__", "__file__", "_"})
 PYTHON_NAMES = frozenset(dir(builtins)) | {"__name__", "__doc__"}
 
 
@@ -38,10 +40,11 @@ def extract_module(cells: Sequence[Cell], params: Params, context: Context) -> P
     module = _module_name(path, cells, context)
     graph = analyse(cells)
     chosen = sorted({find(cells, cell_id).id: find(cells, cell_id) for cell_id in ids}.values(), key=lambda c: c.index)
+    beside = _without_definitions(cells, chosen)
     for cell in chosen:
-        _check_cell(graph, cell)
+        _check_cell(graph, cell, beside[cell.id])
     defined = _defined(graph, chosen)
-    _check_names(graph, chosen, defined)
+    _check_names(graph, chosen, defined, beside)
     imports = _imports_needed(graph, chosen, defined)
     content = _content(context.name, imports, chosen)
     exported = _exported(graph, chosen, defined)
@@ -76,7 +79,25 @@ def _module_name(path: str, cells: Sequence[Cell], context: Context) -> str:
     return ".".join(parts)
 
 
-def _check_cell(graph: Graph, cell: Cell) -> None:
+def _without_definitions(cells: Sequence[Cell], chosen: Sequence[Cell]) -> Graph:
+    """What the chosen cells do beside defining functions and classes, whose decorators, defaults and bases run in the
+    module just as they did here."""
+    names = {cell.id for cell in chosen}
+    rest = []
+    for cell in cells:
+        tree = to_python(cell.source).tree if cell.id in names else None
+        if tree is not None:
+            lines = cell.source.split("\n")
+            for node in tree.body:
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    start, end = first_line(node), last_line(node)
+                    lines[start - 1 : end] = [""] * (end - start + 1)
+            cell = replace(cell, source="\n".join(lines))
+        rest.append(cell)
+    return analyse(rest)
+
+
+def _check_cell(graph: Graph, cell: Cell, beside: CellFlow) -> None:
     source, tree = python(cell, "extract-module")
     flow = graph[cell.id]
     if source.magics:
@@ -90,19 +111,28 @@ def _check_cell(graph: Graph, cell: Cell) -> None:
         raise refused(f"cell {cell.id} is tagged {', '.join(cell.tags)}. Take the tags off, or leave the cell out.")
     if flow.unknown:
         raise refused(f"cell {cell.id}: {flow.unknown[0].what}, which cannot be followed into a module.")
-    effects = [each for each in flow.effects if not each.startswith("import ")]
+    effects = [each for each in beside.effects if not each.startswith("import ")]
     if effects or flow.deletes:
         what = effects[0] if effects else f"deletes {sorted(flow.deletes)[0]}"
         raise refused(f"cell {cell.id} does more than define: it {what}. Split the definitions off first.")
+    foreign = NOTEBOOK_NAMES & _reads(flow)
     for node in ast.walk(tree):
         if isinstance(node, ast.Await) and not _inside_async(tree, node):
             raise refused(f"cell {cell.id}, line {node.lineno}: a module cannot await at its top level.")
-        if isinstance(node, ast.Name) and node.id in ("get_ipython", "In", "Out", "__name__", "__file__", "_"):
+        if isinstance(node, ast.Name) and node.id in foreign:
             raise refused(f"cell {cell.id}, line {node.lineno}: {node.id} means something else in a module.")
         if isinstance(node, ast.Global):
             raise refused(
                 f"cell {cell.id}, line {node.lineno}: `global` would set the module's variable, not the notebook's."
             )
+
+
+def _reads(flow: CellFlow) -> set[str]:
+    """Names that the cell and the functions in it read from outside."""
+    reads = set(flow.names.reads | flow.names.maybe_reads | flow.names.builtin_reads)
+    for each in flow.names.deferred.values():
+        reads |= each.reads
+    return reads
 
 
 def _inside_async(tree: ast.Module, wanted: ast.Await) -> bool:
@@ -126,7 +156,7 @@ def _defined(graph: Graph, chosen: Sequence[Cell]) -> dict[str, str]:
     return defined
 
 
-def _check_names(graph: Graph, chosen: Sequence[Cell], defined: dict[str, str]) -> None:
+def _check_names(graph: Graph, chosen: Sequence[Cell], defined: dict[str, str], beside: Graph) -> None:
     inside = {cell.id for cell in chosen}
     for flow in graph.cells:
         if flow.id in inside:
@@ -144,7 +174,7 @@ def _check_names(graph: Graph, chosen: Sequence[Cell], defined: dict[str, str]) 
             name = sorted(flow.undefined & defined.keys())[0]
             raise refused(f"cell {flow.id} reads {name} above its definition. Order the cells first.")
     for cell in chosen:
-        changed = (graph[cell.id].changes | graph[cell.id].maybe_changes) - defined.keys()
+        changed = (beside[cell.id].changes | beside[cell.id].maybe_changes) - defined.keys()
         if changed - graph[cell.id].writes:
             raise refused(
                 f"cell {cell.id} changes {sorted(changed)[0]}, which is the notebook's. Leave that out first."
@@ -157,11 +187,8 @@ def _imports_needed(graph: Graph, chosen: Sequence[Cell], defined: dict[str, str
     own: set[str] = set()
     for cell in chosen:
         flow = graph[cell.id]
-        reads = set(flow.names.reads | flow.names.maybe_reads | flow.names.builtin_reads)
-        for each in flow.names.deferred.values():
-            reads |= each.reads
         own |= set(flow.names.imports)
-        for name in reads:
+        for name in _reads(flow):
             needed.setdefault(name, cell.id)
     lines: dict[str, None] = {}
     for name, cell_id in sorted(needed.items()):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jupyter_agent.notebook.document import Cell
+from jupyter_agent.notebook.flow import CellFlow, analyse
 from jupyter_agent.notebook.flow_cell import scan
 from jupyter_agent.notebook.flow_source import Magic, PythonSource, to_python
 from jupyter_agent.refactor.common import Params, flag
@@ -70,16 +71,33 @@ def _check_names(old: str, new: str, context: Context) -> None:
 
 def _check_unknown(cells: Sequence[Cell], old: str) -> None:
     """Code that may use any name by a string cannot be renamed with certainty."""
-    for cell in cells:
-        if cell.type != "code":
-            continue
-        for unknown in scan(to_python(cell.source)).unknown:
+    graph = analyse(cells)
+    binder = next((flow for flow in graph.cells if old in flow.writes | flow.maybe_writes), None)
+    early = any(old in flow.undefined | flow.maybe_undefined for flow in graph.cells)
+    for flow in graph.cells:
+        for unknown in scan(to_python(flow.cell.source)).unknown:
             if unknown.what.startswith(("%load_ext", "%reload_ext")) or unknown.what.startswith("syntax error"):
                 continue
+            if not unknown.reads and binder is not None and not early and _above(flow, unknown.line, binder, old):
+                # A star import that may have bound the name is followed by the notebook's own binding of it.
+                continue
+            may = "use" if unknown.reads else "bind"
             raise refused(
-                f"cell {cell.id}, line {unknown.line}: {unknown.what}, so it may use {old} in a way that is not seen. "
-                "Rename by hand."
+                f"cell {flow.id}, line {unknown.line}: {unknown.what}, so it may {may} {old} in a way that is not "
+                "seen. Rename by hand."
             )
+
+
+def _above(flow: CellFlow, line: int, binder: CellFlow, old: str) -> bool:
+    """Whether that line runs before anything in the first cell that binds `old` mentions it."""
+    if flow.position != binder.position:
+        return flow.position < binder.position
+    mentioned = [
+        number
+        for number, text in enumerate(binder.cell.source.split("\n"), 1)
+        if re.search(rf"\b{re.escape(old)}\b", text)
+    ]
+    return bool(mentioned) and line < mentioned[0]
 
 
 def _in_code(cell: Cell, source: PythonSource, old: str, new: str, text_too: bool) -> tuple[str, list[str]]:

@@ -7,7 +7,8 @@ kernels and copies.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +28,8 @@ class CellVerdict:
     """`cells` are the ids compared as one, usually one; `index` is the first one's place in the notebook, from 0.
 
     `reason` is a sentence, empty where the outputs are plainly the same; `difference` shows what differs (a unified
-    diff, or a sentence about an image); `fails` says that the cell ends in an error, be it the expected one.
+    diff, or a sentence about an image); `fails` says that the cell ends in an error, be it the expected one;
+    `untouched` that it differs by chance alone, since up to its end the same code ran before a change and after it.
     """
 
     cells: tuple[str, ...]
@@ -37,6 +39,7 @@ class CellVerdict:
     difference: str = ""
     seconds: float = 0.0
     fails: bool = False
+    untouched: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,9 @@ class VerifyReport:
 
     @property
     def status(self) -> Status:
-        """`failed` if a cell's output changed or an error is new; `proven` only if every cell ran and gave the same."""
-        found = {verdict.verdict for verdict in self.verdicts}
+        """`failed` if a cell's output changed or an error is new; `proven` only if every cell ran and gave the same, or
+        differs by chance and lies before everything that was changed."""
+        found = {verdict.verdict for verdict in self.verdicts if not verdict.untouched}
         if found & {"changed", "new_error"}:
             return "failed"
         return "proven" if found <= {"same"} and not any(v.fails for v in self.verdicts) else "unproven"
@@ -148,6 +152,9 @@ async def verify(
     pairs = _pairs(base, cells)
     rules = Rules(patterns, clock=(runs[0].began, after.ended))
     verdicts = [_verdict(pair, before, after, rules) for pair in pairs]
+    if base.execute and not files:
+        same = _same_beginning(base.cells, cells)
+        verdicts = [_untouched(each) if set(each.cells) <= same else each for each in verdicts]
     if any(item.verdict == "changed" for item in verdicts):
         # The original twice: against its first run where it was executed, else the notebook's own code against itself.
         once = before or after
@@ -273,6 +280,24 @@ def _chance(
         return verdict
     reason = "Its output differs between two runs of the same code, so nothing follows from the difference."
     return CellVerdict(verdict.cells, verdict.index, "not_deterministic", reason, verdict.difference, verdict.seconds)
+
+
+def _same_beginning(old: Sequence[Cell], new: Sequence[Cell]) -> set[str]:
+    """Ids of the code cells down to the first that is not on both sides the same."""
+    code = ([cell for cell in cells if cell.type == "code"] for cells in (old, new))
+    same = takewhile(lambda pair: all(_as_run(pair[0]) == _as_run(each) for each in pair), zip(*code, strict=False))
+    return {cell.id for cell, _ in same}
+
+
+def _as_run(cell: Cell) -> tuple[str, str, tuple[str, ...]]:
+    return cell.id, cell.source, cell.tags
+
+
+def _untouched(verdict: CellVerdict) -> CellVerdict:
+    if verdict.verdict != "changed":
+        return verdict
+    reason = "Its output differs, but all code down to it is the same before and after: that is chance."
+    return replace(verdict, verdict="not_deterministic", reason=reason, untouched=True)
 
 
 def _outputs(cells: Sequence[Cell], run: FreshRun | None) -> list[Output]:

@@ -36,7 +36,7 @@ class Rules:
     clock: tuple[datetime, datetime] | None = None
 
 
-_DURATION = r"\d[\d.,]*\s?(?:ns|[uµμ]s|ms|s|sec|min|h|d)\b"
+_DURATION = r"\d[\d.,]*\s?(?:ns|[uµμ]s|ms|s|sec|min|h|d)\b(?: \d[\d.,]*\s?(?:ms|s|min|h)\b)*"
 _MASKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.MULTILINE), replacement)
     for pattern, replacement in (
@@ -49,6 +49,12 @@ _MASKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"^CPU times: .*$", "CPU times: …"),
         (r"^Wall time: .*$", "Wall time: …"),
         (rf"^{_DURATION} ± {_DURATION} per loop \(mean ± std\. dev\. of .*\)$", "… per loop"),
+        (rf"^\d[\d,]* loops?, best of \d+: {_DURATION} per loop$", "… per loop"),
+        # what IPython adds to these when the machine is busy
+        (r"^The slowest run took [\d.]+ times longer than the fastest\..*\n?", ""),
+        (rf"^(?:Compiler|Parser) *: {_DURATION}\n?", ""),
+        # %memit
+        (r"^peak memory: [\d.]+ \w+, increment: -?[\d.]+ \w+$", "peak memory: …"),
         # tqdm: [00:01<00:00, 9.5it/s]
         (r"\[(?:\d+:)+\d+(?:<(?:\?|(?:\d+:)+\d+))?(?:, +[^\]\n]*)?\]", "[…]"),
         # Keras: 1s 12ms/step

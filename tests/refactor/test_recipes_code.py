@@ -138,6 +138,45 @@ def test_extract_refuses_a_function_that_sets_what_the_block_reads() -> None:
 # extract-module
 
 
+def test_module_takes_classes_whose_bodies_call_and_loops_over_underscore() -> None:
+    cells = notebook(
+        "import random\nfrom functools import lru_cache",
+        "class Base:\n    def run(self):\n        raise ValueError([random.random() for _ in range(3)])",
+        "class Child(Base):\n    made = dict(a=1)\n\n    def __init__(self):\n        super().__init__()",
+        "@lru_cache(maxsize=None)\ndef f(x, y=abs(-2)):\n    return x",
+        "Child().made, f(1)",
+    )
+    made = refactor("extract-module", cells, cells="b,c,d", path="made_classes.py")
+    (file,) = made.files
+    assert "import random\n" in file.content
+    assert "@lru_cache(maxsize=None)\ndef f" in file.content
+    assert sources(made)["b"] == "from made_classes import Base, Child, f"
+    with pytest.raises(NotebookRefused, match="_ means something else"):
+        refactor("extract-module", notebook("def f():\n    return _"), cells="a", path="made_classes.py")
+
+
+def test_names_of_a_star_import_stay_what_they_are_in_a_function() -> None:
+    cells = notebook("from numpy import *", "size = 4", "xs = arange(size)\nys = xs + 1", "ys")
+    made = refactor("extract-function", cells, cell="c", name="make")
+    assert new_sources(made, cells) == ["def make(size):\n    xs = arange(size)\n    ys = xs + 1\n    return ys"]
+
+
+def test_rename_behind_a_star_import_that_stands_above_every_binding() -> None:
+    cells = notebook("from typing import *\nx = 1", "y = x + 1")
+    assert sources(refactor("rename", cells, old="x", new="z")) == {
+        "a": "from typing import *\nz = 1",
+        "b": "y = z + 1",
+    }
+    for cells in (
+        notebook("x = 1", "from typing import *", "x"),
+        notebook("x = 1\nfrom typing import *\nx"),
+        notebook("from typing import *\nprint(x)", "x = 1"),
+        notebook("from typing import *", "def f():\n    return x", "f()", "x = 1"),
+    ):
+        with pytest.raises(NotebookRefused, match=r"import \* may bind any name, so it may bind x"):
+            refactor("rename", cells, old="x", new="z")
+
+
 def test_module_takes_definitions_and_the_imports_they_need() -> None:
     cells = notebook(
         "import numpy as np\nimport os\nfrom math import pi as PI",

@@ -262,6 +262,26 @@ async def test_a_refactoring_that_changes_an_output_is_caught_and_chance_is_not_
     assert report.runs == 3
 
 
+async def test_chance_before_the_change_neither_blames_nor_hinders_it() -> None:
+    old = notebook(
+        code("a", "import time\nprint(time.time_ns())"), code("b", "print(sum(range(10)))"), code("c", "print(3)")
+    )
+    new = [*old[:1], replace(old[1], source="print(5 * 9)"), old[2]]
+    report = await verify(new, PYTHON, original=Original(old, execute=True))
+    assert verdicts(report) == {"a": "not_deterministic", "b": "same", "c": "same"}
+    assert report.status == "proven"
+    assert "chance" in reasons(report)["a"]
+    assert report.runs == 2
+    late = notebook(*old[1:], old[0])
+    changed = [replace(late[0], source="print(5 * 9)"), *late[1:]]
+    assert (await verify(changed, PYTHON, original=Original(late, execute=True))).status == "unproven"
+    # A new file may be seen from anywhere.
+    listing = notebook(code("l", "import os\nprint(sorted(os.listdir()))"), code("b", "x = 1"))
+    moved = [listing[0], replace(listing[1], source="from made import x")]
+    report = await verify(moved, PYTHON, original=Original(listing, execute=True), files={"made.py": b"x = 1\n"})
+    assert verdicts(report)["l"] == "changed"
+
+
 async def test_an_original_that_fails_by_itself_proves_nothing() -> None:
     old = notebook(code("a", "print(undefined)"), code("b", "print(1)"))
     new = notebook(code("a", "print('mended')"), code("b", "print(1)"))

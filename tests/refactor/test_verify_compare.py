@@ -46,6 +46,14 @@ def same(old: str, new: str, rules: Rules = RULES) -> bool:
             "1.53 μs ± 12 ns per loop (mean ± std. dev. of 7 runs, 1,000 loops each)",
             "12 ms ± 1.2 μs per loop (mean ± std. dev. of 7 runs, 100 loops each)",
         ),
+        (
+            "1min 3s ± 1.2 s per loop (mean ± std. dev. of 7 runs, 1 loop each)",
+            "The slowest run took 4.08 times longer than the fastest. This could mean that an intermediate result is "
+            "being cached.\n9 s ± 20 ms per loop (mean ± std. dev. of 7 runs, 1 loop each)",
+        ),
+        ("10000 loops, best of 3: 91.9 µs per loop", "1 loop, best of 5: 2 min 3 s per loop"),
+        ("Compiler : 213 ms\nCPU times: total: 3 ms\nWall time: 3 s", "CPU times: total: 5 ms\nWall time: 1h 2min 4s"),
+        ("peak memory: 106.14 MiB, increment: 0.25 MiB", "peak memory: 89.20 MiB, increment: -0.01 MiB"),
         ("100%|████| 10/10 [00:01<00:00, 9.51it/s]", "100%|████| 10/10 [00:00<00:00, 19.2it/s]"),
         ("  5%|▌   | 1/20\r100%|████| 20/20 [00:02<00:00, 9.9it/s]", "100%|████| 20/20 [00:01<00:00, 13.5it/s]"),
         ("/tmp/ipykernel_12/99.py:3: UserWarning: odd", "/tmp/ipykernel_7/1.py:5: UserWarning: odd"),
