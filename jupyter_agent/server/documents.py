@@ -23,6 +23,12 @@ class Documents:
         """The contents manager's name of a path: relative to the root, with forward slashes."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
+    def present(self, path: Path) -> Path:
+        """Where the notebook is now that was at `path` before it was renamed or moved in a page."""
+        name = self.name_of(path)
+        renamed = self._pages.present_path(name)
+        return path if renamed == name or path.exists() else self.root / renamed
+
     def open(self, path: Path) -> ServedNotebook:
         """The notebook at an absolute real path; not read yet."""
         stored = None if keeps_files(self._contents) else (self._server, self._contents)

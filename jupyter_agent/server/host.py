@@ -26,6 +26,7 @@ class ServerHost:
         self._kernels: dict[str, ServedKernel] = {}
 
     async def notebook(self, path: Path) -> Notebook:
+        path = self._documents.present(path)
         found = self._notebooks.get(path)
         if found is None:
             if path.is_dir():
@@ -46,13 +47,13 @@ class ServerHost:
         name = NO_NOTEBOOK if notebook is None or notebook.path is None else self.name_of(Path(notebook.path))
         if name not in self._kernels:
             metadata = await notebook.metadata() if notebook is not None else {}
-            served = notebook if isinstance(notebook, ServedNotebook) else None
+            served = self._notebooks.get(Path(notebook.path)) if notebook is not None and notebook.path else None
             self._kernels[name] = ServedKernel(self._server_kernels, name, metadata, self._spill, self._pages, served)
         return self._kernels[name]
 
     def name_of(self, path: Path) -> str:
-        """The contents manager's name of a path."""
-        return self._documents.name_of(path)
+        """The contents manager's name of what is, or was before a rename, at a path."""
+        return self._documents.name_of(self._documents.present(path))
 
     async def settle(self) -> list[str]:
         """At the end of a turn: save what may be saved. Sentences about what was left unsaved, and why."""

@@ -57,6 +57,7 @@ class Pages:
         self._ids = itertools.count(1)
         self._arrived = asyncio.Event()
         self._watchers: list[Callable[[str, list[str]], None]] = []
+        self._renamed: dict[str, str] = {}
 
     # ------------------------------------------------------------------------------------------ from the pages
 
@@ -97,9 +98,14 @@ class Pages:
             return
         elif kind == "state":
             page.documents[path] = _document(message)
+            self._renamed.pop(path, None)
             self._wake()
         elif kind == "closed":
             page.documents.pop(path, None)
+            self._wake()
+        elif kind == "renamed" and isinstance(message.get("to"), str):
+            page.documents.pop(path, None)
+            self._renamed[path] = message["to"]
             self._wake()
         elif kind == "changed":
             cells = [cell for cell in message.get("cells", []) if isinstance(cell, str)]
@@ -132,6 +138,14 @@ class Pages:
                 await asyncio.wait_for(self._arrived.wait(), left)
             except TimeoutError:
                 continue
+
+    def present_path(self, path: str) -> str:
+        """Where a document is now that was at `path` when a page renamed it; `path` itself for all others."""
+        seen = {path}
+        while (renamed := self._renamed.get(path)) is not None and renamed not in seen:
+            path = renamed
+            seen.add(path)
+        return path
 
     def is_open(self, path: str) -> bool:
         return self._choose(path) is not None or self._away(path) is not None

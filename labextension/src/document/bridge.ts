@@ -73,7 +73,7 @@ export class DocumentBridge {
       this.reportChanges(panel);
     });
     panel.context.pathChanged.connect((_, renamed) => {
-      this.socket.send({ type: 'closed', path });
+      this.socket.send({ type: 'renamed', path, to: renamed });
       path = renamed;
       this.tellState(panel, true);
     });
