@@ -10,6 +10,7 @@ from jupyter_server.base.handlers import APIHandler
 from tornado import web
 
 from jupyter_agent.errors import AgentError, JournalError, UsageError
+from jupyter_agent.withhold import Withhold
 
 if TYPE_CHECKING:
     from jupyter_agent.server.app import JupyterAgentApp
@@ -73,6 +74,7 @@ class ConversationsHandler(AgentHandler):
             notebook=str(body.get("notebook") or ""),
             mode=str(body.get("mode") or "review"),
             model=str(body.get("model") or ""),
+            withhold=Withhold(outputs=bool(body.get("no_outputs")), variables=bool(body.get("no_variables"))),
         )
         self.set_status(201)
         self.finish({"id": await self.on_agent(work)})

@@ -28,12 +28,13 @@ from jupyter_agent.server.notebook import ServedNotebook
 from jupyter_agent.server.pages import Pages
 from jupyter_agent.storage import conversations_folder
 from jupyter_agent.summary import title_of
+from jupyter_agent.withhold import NOTHING_WITHHELD, Withhold
 
 IDLE = 600.0
 """Seconds without a client after which an idle conversation is closed; it opens again in milliseconds."""
 LISTED = 200
 PLACE = "server.json"
-"""What a conversation was opened with on a server: its notebook. Written beside the journal."""
+"""What a conversation was opened with on a server: its notebook, what is kept back. Written beside the journal."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,12 @@ class Hub:
 
     # ----------------------------------------------------------------------------------------------- conversations
 
-    async def create(self, *, notebook: str, mode: str, model: str) -> str:
+    async def create(self, *, notebook: str, mode: str, model: str, withhold: Withhold = NOTHING_WITHHELD) -> str:
         """A new conversation; its id. `notebook` is the contents manager's path, or ""."""
         conversation_id = time.strftime("%Y%m%d-%H%M%S-") + uuid.uuid4().hex[:4]
         if mode not in MODES:
             raise UsageError(f"{mode!r} is not a mode. Choose one of {', '.join(MODES)}.")
-        await self._open(conversation_id, self._notebook_path(notebook), mode, model)
+        await self._open(conversation_id, self._notebook_path(notebook), mode, model, withhold)
         return conversation_id
 
     async def open(self, conversation_id: str) -> Live:
@@ -82,7 +83,9 @@ class Hub:
             return live
         folder = self._folder(conversation_id)
         place = _read_place(folder)
-        return await self._open(conversation_id, self._notebook_path(place.get("notebook", "")), "review", "")
+        withhold = Withhold(outputs=bool(place.get("no_outputs")), variables=bool(place.get("no_variables")))
+        notebook = self._notebook_path(place.get("notebook", ""))
+        return await self._open(conversation_id, notebook, "review", "", withhold)
 
     async def entry(self, conversation_id: str) -> Json:
         folder = self._folder(conversation_id)
@@ -177,7 +180,9 @@ class Hub:
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    async def _open(self, conversation_id: str, notebook: Path | None, mode: Mode, model: str) -> Live:
+    async def _open(
+        self, conversation_id: str, notebook: Path | None, mode: Mode, model: str, withhold: Withhold
+    ) -> Live:
         from jupyter_agent.budget import Budget
         from jupyter_agent.conversation import Conversation, Settings
         from jupyter_agent.tools import all_tools
@@ -187,11 +192,12 @@ class Hub:
                 return self._live[conversation_id]
             journal = Journal.open(conversations_folder() / conversation_id)
             host = ServerHost(self.documents, self.pages, self.kernels, journal.folder / "spill")
-            settings = Settings(self.root, notebook, mode)
+            settings = Settings(self.root, notebook, mode, withhold=withhold)
             conversation = Conversation(journal, settings, host, all_tools(), Budget())
             live = Live(conversation, host, self.root, model, self.log)
             self._live[conversation_id] = live
-            _write_place(journal.folder, {"notebook": host.name_of(notebook) if notebook else ""})
+            kept = {"no_outputs": withhold.outputs, "no_variables": withhold.variables}
+            _write_place(journal.folder, {"notebook": host.name_of(notebook) if notebook else "", **kept})
             if self._sweeper is None:
                 self._sweeper = asyncio.ensure_future(self._sweep())
             return live

@@ -72,7 +72,7 @@ class Live:
 
         Nothing is awaited in here, so no event is missed or sent twice.
         """
-        send({**self.status(), "seq": self.conversation.journal.seq})
+        send({**self.status(), "newest": self.conversation.journal.seq})
         for event in self.conversation.events:
             if event.seq > after:
                 send(event.to_json())
@@ -119,7 +119,7 @@ class Live:
         status = self.status()
         if status != self._status:
             self._status = status
-            self._broadcast({**status, "seq": self.conversation.journal.seq})
+            self._broadcast({**status, "newest": self.conversation.journal.seq})
 
     def _broadcast(self, message: Json) -> None:
         for send in list(self._clients):

@@ -134,8 +134,8 @@ export type AgentEvent =
 /** What the server says apart from the conversation's own events; none of it is journalled. */
 export interface IStatus {
   type: 'status';
-  /** The number of the newest event. */
-  seq: number;
+  /** `seq` of the newest event. */
+  newest: number;
   running: boolean;
   mode: Mode;
   model: string;
@@ -166,6 +166,16 @@ export type ClientMessage =
   /** Take back what a turn changed; with `later`, the turns after it too. */
   | { type: 'undo'; turn: number; later: boolean }
   | { type: 'revert'; target: string; cell: string; turn: number };
+
+export interface INewConversation {
+  /** As the contents manager names it, or "". */
+  notebook: string;
+  mode: Mode;
+  model: string;
+  /** Outputs and variables that the model does not get to see. */
+  no_outputs: boolean;
+  no_variables: boolean;
+}
 
 export interface IConversationEntry {
   id: string;

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from lab.client import Client, create, refusal
-from lab.harness import LabServer, write_notebook
+from lab.harness import LabServer, wait_for, write_notebook
 
 from jupyter_agent.testing.scripted import ScriptedServer
 
@@ -135,3 +135,23 @@ async def test_variables_of_a_notebooks_kernel(server: LabServer, script: Script
     await client.close()
     found = await asyncio.to_thread(server.get, "jupyter-agent/variables?notebook=vars.ipynb")
     assert [(v["name"], v["type"]) for v in found["variables"] if v["name"] == "treasure"] == [("treasure", "list")]
+
+
+async def test_what_is_switched_off_stays_here(server: LabServer, script: Script) -> None:
+    write_notebook(server.root / "kept.ipynb", [("one", "code", "patient = 'X'\nprint('confi' + 'dential')")])
+    model = script(
+        {"calls": [{"name": "run_cells", "arguments": {"cells": ["one"]}}]},
+        {"calls": [{"name": "inspect_variables", "arguments": {}}]},
+        {"text": "Done."},
+    )
+    options = {"notebook": "kept.ipynb", "mode": "accept-edits", "no_outputs": True, "no_variables": True}
+    client = await Client.connect(server, create(server, **options))
+    client.ask("Run it")
+    await client.until("stop", timeout=60)
+    await client.close()
+    sent = str(model.messages)
+    assert "confidential" not in sent
+    assert "switched off" in sent
+    saved = lambda: server.notebook("kept.ipynb")["cells"][0]["outputs"]  # noqa: E731
+    outputs = await asyncio.to_thread(wait_for, saved, "the person's notebook has the outputs")
+    assert "".join(outputs[0]["text"]) == "confidential\n"

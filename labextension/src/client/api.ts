@@ -2,7 +2,7 @@
 
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
-import type { IConversationEntry, IModels, Mode } from '../protocol';
+import type { IConversationEntry, IModels, INewConversation } from '../protocol';
 
 export class ApiError extends Error {
   constructor(
@@ -27,7 +27,7 @@ export class Api {
     return (await this.request<{ conversations: IConversationEntry[] }>(`conversations${search}`)).conversations;
   }
 
-  async create(options: { notebook: string; mode: Mode; model: string }): Promise<string> {
+  async create(options: INewConversation): Promise<string> {
     return (await this.request<{ id: string }>('conversations', 'POST', options)).id;
   }
 

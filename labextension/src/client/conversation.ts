@@ -160,7 +160,7 @@ export class Conversation {
     for (const message of queue) {
       if (message.type === 'status') {
         status = message;
-        this.opened ??= message.seq;
+        this.opened ??= message.newest;
       } else if (message.type === 'problem') {
         problem = message.text;
         sending = message.id ? sending.filter(entry => entry.id !== message.id) : sending;

@@ -1,7 +1,7 @@
 /** Which conversation the panel shows, the list of all, and the models; the panel's only state beside its drafts. */
 
 import { Signal } from '@lumino/signaling';
-import type { IConversationEntry, IModels, Mode } from '../protocol';
+import type { IConversationEntry, IModels, INewConversation } from '../protocol';
 import { Api, ApiError } from './api';
 import { Conversation } from './conversation';
 
@@ -63,7 +63,7 @@ export class Store {
   }
 
   /** The conversation shown, or a new one (`notebook` may be ""); null when that failed. */
-  async conversationFor(options: { notebook: string; mode: Mode; model: string }): Promise<Conversation | null> {
+  async conversationFor(options: INewConversation): Promise<Conversation | null> {
     if (this.state.conversation === null) {
       await this.guarded(async () => this.open(await this.api.create(options)));
     }

@@ -34,7 +34,7 @@ export interface IPanelHandle {
 }
 
 export function Panel(props: { handle: (handle: IPanelHandle | null) => void }): JSX.Element {
-  const { store, trans, work, actions } = useServices();
+  const { store, trans, work, actions, options } = useServices();
   const state = React.useSyncExternalStore(store.subscribe, store.getSnapshot);
   const conversation = state.conversation;
   const snapshot = React.useSyncExternalStore(
@@ -91,7 +91,14 @@ export function Panel(props: { handle: (handle: IPanelHandle | null) => void }):
       run(command);
       return;
     }
-    void store.conversationFor({ notebook: work.notebook, mode: pickedMode, model: pickedModel }).then(target => {
+    const wanted = {
+      notebook: work.notebook,
+      mode: pickedMode,
+      model: pickedModel,
+      no_outputs: !options.sendOutputs,
+      no_variables: !options.sendVariables
+    };
+    void store.conversationFor(wanted).then(target => {
       if (target === null) {
         setDraft(what);
       } else {

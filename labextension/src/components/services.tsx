@@ -31,6 +31,8 @@ export interface IOptions {
   sendWithEnter: boolean;
   showThinking: boolean;
   openToolCards: boolean;
+  sendOutputs: boolean;
+  sendVariables: boolean;
 }
 
 export const ServicesContext = React.createContext<IServices | null>(null);

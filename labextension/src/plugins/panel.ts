@@ -27,7 +27,13 @@ export const Commands = {
   stop: 'jupyter-agent:stop'
 } as const;
 
-const DEFAULTS: IOptions = { sendWithEnter: true, showThinking: true, openToolCards: false };
+const DEFAULTS: IOptions = {
+  sendWithEnter: true,
+  showThinking: true,
+  openToolCards: false,
+  sendOutputs: true,
+  sendVariables: true
+};
 
 export const panelPlugin: JupyterFrontEndPlugin<IAgentPanel> = {
   id: PANEL_ID,
