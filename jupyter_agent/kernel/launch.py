@@ -78,10 +78,17 @@ def find_kernelspec(name: str) -> Any:
         ) from None
 
 
-async def start_own(name: str, *, cwd: Path | None = None, notebook: str | None = None) -> Link:
+async def start_own(
+    name: str,
+    *,
+    cwd: Path | None = None,
+    notebook: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Link:
     """Start a kernel that ends with this program.
 
-    `cwd` is the notebook's folder, `notebook` its absolute path. Raises KernelError (no_kernelspec, start_failed).
+    `cwd` is the notebook's folder, `notebook` its absolute path; `environment` is added to this program's own. Raises
+    KernelError (no_kernelspec, start_failed).
     """
     from jupyter_client.manager import AsyncKernelManager
     from jupyter_client.session import Session
@@ -93,7 +100,7 @@ async def start_own(name: str, *, cwd: Path | None = None, notebook: str | None 
     try:
         await manager.start_kernel(
             cwd=str(cwd) if cwd is not None else None,
-            env=kernel_environment(os.environ, notebook),
+            env={**kernel_environment(os.environ, notebook), **(environment or {})},
             stdout=output,
             stderr=output,
         )

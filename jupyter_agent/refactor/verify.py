@@ -133,21 +133,23 @@ async def verify(
     """
     patterns = project_patterns(path) if sanitize is None else tuple(sanitize)
 
-    async def run(which: Sequence[Cell], with_files: Mapping[str, bytes] | None) -> FreshRun:
+    async def run(which: Sequence[Cell], with_files: Mapping[str, bytes] | None, *, seeded: bool = False) -> FreshRun:
         return await run_fresh(
             which,
             metadata,
             path=path,
             files=with_files,
             past_foreseen=True,
+            seeded=seeded,
             timeout=timeout,
             start=start,
             on_cell=on_cell,
         )
 
     base = original or Original(cells)
-    before = await run(base.cells, base.files) if base.execute else None
-    after = await run(cells, files)
+    # Chance is the same for both; what then still differs is looked at without that help.
+    before = await run(base.cells, base.files, seeded=True) if base.execute else None
+    after = await run(cells, files, seeded=base.execute)
     runs = [item for item in (before, after) if item is not None]
     pairs = _pairs(base, cells)
     rules = Rules(patterns, clock=(runs[0].began, after.ended))

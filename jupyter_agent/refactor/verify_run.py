@@ -85,6 +85,7 @@ async def run_fresh(
     only: Collection[str] | None = None,
     without: Collection[Path] = (),
     past_foreseen: bool = False,
+    seeded: bool = False,
     timeout: float = CELL_TIMEOUT,
     start: StartKernel | None = None,
     on_cell: OnCell | None = None,
@@ -94,13 +95,17 @@ async def run_fresh(
 
     `metadata` is the notebook's, `path` where it lies (relative data files resolve from there), `files` are added to
     the copy (path relative to the notebook's folder → content), and files `without` (real paths) are left out of it.
+    `seeded`: Python's and NumPy's global generators and the order of sets begin the same in every such run.
     Raises KernelError when no kernel can be started. When cancelled, the kernel is ended and the copy removed.
     """
     code = [cell for cell in cells if cell.type == "code" and (only is None or cell.id in only)]
     began = datetime.now(UTC)
     async with _copied(path, files, without, _levels_above(code)) as copy:
-        kernel, notes = await _started(metadata, copy, path, start or start_client_kernel)
+        default = start_seeded_kernel if seeded else start_client_kernel
+        kernel, notes = await _started(metadata, copy, path, start or default)
         try:
+            if seeded and _language(metadata) in ("", "python"):
+                await _seed(kernel, code)
             runs = await _run_all(kernel, code, timeout, past_foreseen, on_cell)
         finally:
             await kernel.shutdown()
@@ -125,6 +130,32 @@ async def start_client_kernel(name: str, cwd: Path, notebook: str | None) -> Ker
     from jupyter_agent.kernel.client import start_kernel
 
     return await start_kernel(name, cwd=cwd, notebook=notebook)
+
+
+async def start_seeded_kernel(name: str, cwd: Path, notebook: str | None) -> Kernel:
+    """The same with sets of strings in one order for all such kernels."""
+    from jupyter_agent.kernel.client import ClientKernel
+    from jupyter_agent.kernel.launch import start_own
+
+    link = await start_own(name, cwd=cwd, notebook=notebook, environment={"PYTHONHASHSEED": "0"})
+    return await ClientKernel.open(link)
+
+
+_NUMPY = re.compile(r"\b(?:numpy|pandas|scipy|sklearn|seaborn|statsmodels|pylab)\b")
+"""Where numpy is imported anyway, importing it first costs nothing."""
+
+
+async def _seed(kernel: Kernel, code: Sequence[Cell]) -> None:
+    """Leaves no name and no count behind; a kernel that cannot do it runs unseeded."""
+    lines = ["import random", "random.seed(0)"]
+    if any(_NUMPY.search(cell.source) for cell in code):
+        lines += ["import numpy", "numpy.random.seed(0)"]
+    execution = await kernel.run(f"exec({chr(10).join(lines)!r}, {{}})", silent=True, store_history=False)
+    await execution.wait(SEEDING)
+
+
+SEEDING = 60.0
+"""Seconds that importing numpy may take."""
 
 
 @asynccontextmanager

@@ -103,6 +103,20 @@ def run(cells: Sequence[Cell], files: Mapping[str, bytes] | None = None) -> dict
 
 def _run_cell(source: str, namespace: dict[str, Any]) -> list[Output]:
     printed = io.StringIO()
+    outputs: list[Output] = []
+
+    def flush() -> None:
+        if printed.getvalue():
+            outputs.append(stream(printed.getvalue()))
+        printed.seek(0)
+        printed.truncate()
+
+    def display(value: Any) -> None:
+        flush()
+        outputs.append({"output_type": "display_data", "data": {"text/plain": _plain(value)}, "metadata": {}})
+
+    namespace.setdefault("display", lambda value: namespace["__display__"](value))
+    namespace["__display__"] = display
     value: Any = None
     error: str | None = None
     tree = ast.parse(source)
@@ -114,13 +128,16 @@ def _run_cell(source: str, namespace: dict[str, Any]) -> list[Output]:
                 value = eval(compile(ast.Expression(last.value), "cell", "eval"), namespace)
         except Exception as raised:
             error = type(raised).__name__
-    outputs: list[Output] = [stream(printed.getvalue())] if printed.getvalue() else []
+    flush()
     if error is not None:
         outputs.append({"output_type": "error", "ename": error, "evalue": "", "traceback": []})
     elif value is not None and not source.rstrip().endswith(";"):
-        plain = value if isinstance(value, str | int | float | list | tuple | dict | bool) else type(value).__name__
-        outputs.append(result(repr(plain)))
+        outputs.append(result(_plain(value)))
     return outputs
+
+
+def _plain(value: Any) -> str:
+    return repr(value if isinstance(value, str | int | float | list | tuple | dict | bool) else type(value).__name__)
 
 
 @contextlib.contextmanager
@@ -140,7 +157,7 @@ def _modules(files: Mapping[str, bytes]) -> Iterator[None]:
 
 
 def flat(outputs: Mapping[str, Sequence[Output]]) -> list[Any]:
-    """All outputs in order, with the streams of neighbouring cells run together."""
+    """All outputs in order, with the streams of neighbouring cells run together; a result is a display."""
     found: list[Any] = []
     for output in (each for cell in outputs.values() for each in cell):
         if output["output_type"] == "stream" and found and isinstance(found[-1], str):
@@ -148,5 +165,5 @@ def flat(outputs: Mapping[str, Sequence[Output]]) -> list[Any]:
         elif output["output_type"] == "stream":
             found.append(output["text"])
         else:
-            found.append((output["output_type"], output.get("data") or output.get("ename")))
+            found.append(output.get("data") or output.get("ename"))
     return found

@@ -282,6 +282,21 @@ async def test_chance_before_the_change_neither_blames_nor_hinders_it() -> None:
     assert verdicts(report)["l"] == "changed"
 
 
+async def test_chance_is_the_same_before_and_after_and_leaves_no_trace() -> None:
+    draws = "import random\nimport numpy as np\nprint(random.random(), np.random.rand(), {str(i) for i in range(9)})"
+    old = notebook(
+        code("a", f"x = 1\n{draws}"),
+        code("b", "print(np.random.rand(), sorted(n for n in globals() if n[0] != '_'))"),
+        code("c", "print(len(In), 'numpy' in globals())"),
+    )
+    new = [replace(old[0], source=f"x = 2 - 1\n{draws}"), *old[1:]]
+    report = await verify(new, PYTHON, original=Original(old, execute=True))
+    assert (report.status, report.runs) == ("proven", 2), report.verdicts
+    other = [replace(old[0], source=f"x = 1\n{draws}\nx = np.random.rand()"), *old[1:]]
+    report = await verify(other, PYTHON, original=Original(old, execute=True))
+    assert verdicts(report) == {"a": "same", "b": "not_deterministic", "c": "same"}
+
+
 async def test_an_original_that_fails_by_itself_proves_nothing() -> None:
     old = notebook(code("a", "print(undefined)"), code("b", "print(1)"))
     new = notebook(code("a", "print('mended')"), code("b", "print(1)"))
