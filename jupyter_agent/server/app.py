@@ -37,11 +37,14 @@ class JupyterAgentApp(ExtensionApp):  # type: ignore[misc]
         IOLoop.current().add_callback(self._leave_address)
 
     def _leave_address(self) -> None:
-        """Kernels started from now on find the way to their own notebook."""
+        """Kernels started from now on find the way to their own notebook; those of a gateway inherit nothing from here.
+
+        The way to a gateway's kernels leads through the server's log, so there the secret must not be in the environment.
+        """
         from jupyter_agent.server.bridge import leave_address
 
         app: Any = self.serverapp
-        if not app.sock:
+        if not app.sock and not app.gateway_config.gateway_enabled:
             # Kernels of this server run on this machine, so a wildcard address is reached through the loopback.
             host = app.ip if app.ip not in ("", "*", "0.0.0.0", "::", "localhost") else "127.0.0.1"
             scheme = "https" if app.certfile else "http"

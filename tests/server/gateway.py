@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -123,6 +124,12 @@ class Gateway:
         with contextlib.suppress(OSError), urllib.request.urlopen(request, timeout=20) as response:
             return bool(response.status == 200)
         return False
+
+    def kernels(self) -> list[str]:
+        """Ids of its kernels, as it says itself."""
+        request = urllib.request.Request(f"{self.url}/api/kernels", headers={"Authorization": f"token {TOKEN}"})
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return [str(kernel["id"]) for kernel in json.load(response)]
 
     def stop(self) -> None:
         if self.process is not None:
