@@ -12,15 +12,16 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from jupyter_agent.errors import AgentError, KernelError
 from jupyter_agent.kernel import inspection
+from jupyter_agent.kernel.advice import lost_variables, name_of, revive
 from jupyter_agent.kernel.channels import Channels, Message
 from jupyter_agent.kernel.execution import INTERRUPT_WAIT, LiveExecution, verdict_on
 from jupyter_agent.kernel.launch import Link, connect_to, start_own
 from jupyter_agent.kernel.others import Others
-from jupyter_agent.kernel.protocol import Busy, KernelState, KernelStatus, OnOutput, Status, Variable
+from jupyter_agent.kernel.protocol import Busy, KernelState, KernelStatus, OnOutput, RunOptions, Status, Variable
 from jupyter_agent.kernel.scratch import ScratchRequest, request
 from jupyter_agent.kernel.sent import Sender, Sent, Unsure
 
@@ -111,33 +112,21 @@ class ClientKernel:
         self,
         code: str,
         *,
-        cell: str | None = None,
-        on_output: OnOutput | None = None,
-        queue_timeout: float = 60.0,
-        store_history: bool = True,
-        silent: bool = False,
         scratch: ScratchRequest | None = None,
         sender: Sender | None = None,
+        **options: Unpack[RunOptions],
     ) -> LiveExecution:
         """As the protocol says; `sender` has another client of this kernel send the code when its turn has come."""
         self._check_alive()
         if self._others.probe_needed:
             await self._probe(wait=FIRST_PROBE)
-        execution = self._execution(
-            code,
-            cell=cell,
-            on_output=on_output,
-            queue_timeout=queue_timeout,
-            store_history=store_history,
-            silent=silent,
-            scratch=scratch,
-        )
-        execution.sender = sender
+        execution = self._execution(code, **options)
+        execution.scratch, execution.sender = scratch, sender
         self._queue.append(execution)
         self._advance()
         return execution
 
-    def _execution(self, code: str, **options: Any) -> LiveExecution:
+    def _execution(self, code: str, **options: Unpack[RunOptions]) -> LiveExecution:
         return LiveExecution(
             code, spill=self._spill, busy=self._busy, withdraw=self._withdraw, stop=self._stop, **options
         )
@@ -145,9 +134,7 @@ class ClientKernel:
     def follow(self, message_id: str, *, cell: str, on_output: OnOutput) -> LiveExecution:
         """Outputs of a run that is not this client's: `message_id` is what they answer. The caller finishes it."""
         self._check_alive()
-        execution = self._execution(
-            "", cell=cell, on_output=on_output, queue_timeout=0.0, store_history=False, silent=True
-        )
+        execution = self._execution("", cell=cell, on_output=on_output, silent=True)
         execution.begin()
         self._recent.append((message_id, execution))
         return execution
@@ -231,7 +218,7 @@ class ClientKernel:
     def _busy(self) -> Busy | None:
         if self._current is not None and self._current.execution.began:
             execution = self._current.execution
-            return Busy(execution.seconds, _what(execution.cell, execution.code), execution.code, ours=True)
+            return Busy(execution.seconds, name_of(execution.cell, execution.code), execution.code, ours=True)
         return self._others.busy()
 
     def _check_alive(self) -> None:
@@ -239,7 +226,7 @@ class ClientKernel:
             raise KernelError("This kernel was shut down. Start it again (control_kernel 'start').", kind="dead")
         if self._dead:
             raise KernelError(
-                "The kernel died and its variables are gone. " + _revive(self._link) + _lost(self._names),
+                "The kernel died and its variables are gone. " + revive(self._link) + lost_variables(self._names),
                 kind="dead",
             )
 
@@ -402,9 +389,8 @@ class ClientKernel:
 
     def _on_restarted(self) -> None:
         """Somebody restarted the kernel: what ran is gone, the kernel itself is there again."""
-        self._end_all(
-            "dead", advice="The kernel was restarted by someone else; its variables are gone." + _lost(self._names)
-        )
+        lost = lost_variables(self._names)
+        self._end_all("dead", advice=f"The kernel was restarted by someone else; its variables are gone.{lost}")
         self._others = Others()
         self._names = []
         self._restarts += 1
@@ -428,7 +414,7 @@ class ClientKernel:
                 # What the kernel said last is still on its way through the sockets.
                 await asyncio.sleep(0.2)
                 self._dead = True
-                self._end_all("dead", advice="The kernel died. " + _revive(self._link) + _lost(self._names))
+                self._end_all("dead", advice="The kernel died. " + revive(self._link) + lost_variables(self._names))
             elif alive and self._dead:
                 self._on_restarted()
             sent = self._current
@@ -455,20 +441,3 @@ class ClientKernel:
             self._watcher = None
         if self._lending is not None:
             self._lending.cancel()
-
-
-def _what(cell: str | None, code: str) -> str:
-    return f"cell {cell}" if cell else f"`{code.strip().splitlines()[0][:80]}`" if code.strip() else "code"
-
-
-def _revive(link: Link) -> str:
-    if link.restart is None:
-        return "Restart it where it was started. "
-    return "Restart it (control_kernel 'restart') and rerun what is needed. "
-
-
-def _lost(names: Sequence[str]) -> str:
-    if not names:
-        return ""
-    shown = ", ".join(list(names)[:30])
-    return f"Variables that were there: {shown}{f' and {len(names) - 30} more' if len(names) > 30 else ''}."

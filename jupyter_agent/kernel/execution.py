@@ -54,29 +54,32 @@ class Verdict:
 
 
 class LiveExecution:
-    """One execution of ours. The last arguments are what its backend provides: what keeps the kernel busy meanwhile, a
-    way to withdraw a request that was not sent (true when nothing will run), the interrupt, a deadline of its own
-    for a backend whose code blocks the loop, and the request where the code runs in a copy of the kernel."""
+    """One execution of ours.
+
+    What its backend provides: what keeps the kernel `busy` meanwhile, a way to `withdraw` a request that was not sent
+    (true when nothing will run), the interrupt to `stop` it, and for a backend whose code blocks the loop a deadline of
+    its own (`limit`). A backend also sets `scratch`, the request where the code runs in a copy of the kernel; `sender`
+    and `parent`, where others send the request or get the answers.
+    """
 
     def __init__(
         self,
         code: str,
         *,
-        cell: str | None,
-        on_output: OnOutput | None,
-        queue_timeout: float,
-        store_history: bool,
-        silent: bool,
         spill: Path | None,
         busy: Callable[[], Busy | None],
         withdraw: Callable[[LiveExecution], bool],
         stop: Callable[[LiveExecution], Awaitable[None]],
         limit: Callable[[LiveExecution, float], None] | None = None,
-        scratch: ScratchRequest | None = None,
+        cell: str | None = None,
+        on_output: OnOutput | None = None,
+        queue_timeout: float = 60.0,
+        store_history: bool = True,
+        silent: bool = False,
     ) -> None:
         self.code = code
         self.cell = cell
-        self.scratch = scratch
+        self.scratch: ScratchRequest | None = None
         self.sender: Sender | None = None
         self.parent: dict[str, Any] | None = None
         self.asks = ""

@@ -14,13 +14,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from jupyter_agent.errors import KernelError
 from jupyter_agent.kernel.capture import captured, inside
 from jupyter_agent.kernel.describe import describe
 from jupyter_agent.kernel.execution import LiveExecution, error_status
-from jupyter_agent.kernel.protocol import Busy, KernelState, OnOutput, Variable
+from jupyter_agent.kernel.protocol import Busy, KernelState, RunOptions, Variable
 from jupyter_agent.kernel.scratch import request, scratch_here
 
 TICK = 0.1
@@ -71,49 +71,33 @@ class InProcessKernel:
         return self
 
     async def run(
-        self,
-        code: str,
-        *,
-        cell: str | None = None,
-        on_output: OnOutput | None = None,
-        queue_timeout: float = 60.0,
-        store_history: bool = True,
-        silent: bool = False,
-        parent: dict[str, Any] | None = None,
+        self, code: str, *, parent: dict[str, Any] | None = None, **options: Unpack[RunOptions]
     ) -> LiveExecution:
         """As the protocol says. The run's messages answer `parent`, if given, instead of the request that the magic's
         cell is: then they show where a bridge routes them, and not in the magic's cell."""
-        execution = LiveExecution(
-            code,
-            cell=cell,
-            on_output=on_output,
-            queue_timeout=queue_timeout,
-            store_history=store_history,
-            silent=silent,
-            spill=self._spill,
-            busy=self._busy,
-            withdraw=self._withdraw,
-            stop=self._stop,
-            limit=self._limit,
-        )
+        execution = self._execution(code, limit=self._limit, **options)
         execution.parent = parent
         return self._enqueue(execution)
 
     async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> LiveExecution:
-        return self._enqueue(
-            LiveExecution(
-                code,
-                cell=None,
-                on_output=None,
-                queue_timeout=queue_timeout,
-                store_history=False,
-                silent=True,
-                spill=self._spill,
-                busy=self._busy,
-                withdraw=self._withdraw,
-                stop=self._stop,
-                scratch=request(self.language, code, timeout),
-            )
+        execution = self._execution(code, queue_timeout=queue_timeout, store_history=False, silent=True)
+        execution.scratch = request(self.language, code, timeout)
+        return self._enqueue(execution)
+
+    def _execution(
+        self,
+        code: str,
+        limit: Callable[[LiveExecution, float], None] | None = None,
+        **options: Unpack[RunOptions],
+    ) -> LiveExecution:
+        return LiveExecution(
+            code,
+            spill=self._spill,
+            busy=self._busy,
+            withdraw=self._withdraw,
+            stop=self._stop,
+            limit=limit,
+            **options,
         )
 
     def _enqueue(self, execution: LiveExecution) -> LiveExecution:

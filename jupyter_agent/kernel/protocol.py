@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict, Unpack
 
 Output = dict[str, Any]
 Status = Literal["queued", "running", "ok", "error", "aborted", "interrupted", "dead"]
@@ -80,6 +80,17 @@ It is called again later when a thread of the cell prints on or another cell upd
 """
 
 
+class RunOptions(TypedDict, total=False):
+    """How code is run. `cell` is the nbformat id that the outputs belong to; `queue_timeout` seconds (60) are waited
+    for another's execution; `store_history` (true) and `silent` (false) are the message protocol's own."""
+
+    cell: str | None
+    on_output: OnOutput | None
+    queue_timeout: float
+    store_history: bool
+    silent: bool
+
+
 class Execution(Protocol):
     """One execution of ours. `snapshot` may be read at any time."""
 
@@ -127,17 +138,8 @@ class Kernel(Protocol):
         """Have the kernel running; nothing happens when it is. `run` starts it by itself."""
         ...
 
-    async def run(
-        self,
-        code: str,
-        *,
-        cell: str | None = None,
-        on_output: OnOutput | None = None,
-        queue_timeout: float = 60.0,
-        store_history: bool = True,
-        silent: bool = False,
-    ) -> Execution:
-        """Queue code and return at once. `cell` is the nbformat id the outputs belong to.
+    async def run(self, code: str, **options: Unpack[RunOptions]) -> Execution:
+        """Queue code and return at once.
 
         When another's execution keeps the kernel busy for longer than `queue_timeout` seconds, `wait` raises
         KernelError("busy") naming what runs; our queued request is then withdrawn where the backend can, and

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Unpack
 
-from jupyter_agent.kernel.protocol import Execution, Kernel, OnOutput, Variable
+from jupyter_agent.kernel.protocol import Execution, Kernel, RunOptions, Variable
 
 
 class KernelProxy(ABC):
@@ -22,25 +23,8 @@ class KernelProxy(ABC):
     async def running(self) -> Kernel:
         """The running kernel. Raises KernelError("none") where there is none."""
 
-    async def run(
-        self,
-        code: str,
-        *,
-        cell: str | None = None,
-        on_output: OnOutput | None = None,
-        queue_timeout: float = 60.0,
-        store_history: bool = True,
-        silent: bool = False,
-    ) -> Execution:
-        kernel = await self.start()
-        return await kernel.run(
-            code,
-            cell=cell,
-            on_output=on_output,
-            queue_timeout=queue_timeout,
-            store_history=store_history,
-            silent=silent,
-        )
+    async def run(self, code: str, **options: Unpack[RunOptions]) -> Execution:
+        return await (await self.start()).run(code, **options)
 
     async def scratch(self, code: str, *, timeout: float, queue_timeout: float = 60.0) -> Execution:
         return await (await self.start()).scratch(code, timeout=timeout, queue_timeout=queue_timeout)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from jupyter_agent.errors import NotebookRefused
 from jupyter_agent.kernel.inprocess import InProcessKernel
-from jupyter_agent.kernel.protocol import Execution, KernelState, OnOutput, Snapshot
+from jupyter_agent.kernel.protocol import Execution, KernelState, OnOutput, RunOptions, Snapshot
 from jupyter_agent.kernel.proxy import KernelProxy
 from jupyter_agent.notebook.bridge import Bridge
 
@@ -30,34 +30,18 @@ class RoutedKernel(KernelProxy):
     async def state(self) -> KernelState:
         return await self._live.state()
 
-    async def run(
-        self,
-        code: str,
-        *,
-        cell: str | None = None,
-        on_output: OnOutput | None = None,
-        queue_timeout: float = 60.0,
-        store_history: bool = True,
-        silent: bool = False,
-    ) -> Execution:
-        parent = None
-        if cell is not None and on_output is not None:
-            parent = self._shell.kernel.session.msg("execute_request", {"code": code}, metadata={"cellId": cell})
-            try:
-                await self._bridge.ask("follow", {"cell": cell, "message": parent["header"]["msg_id"]})
-                on_output = _at_the_end(on_output)
-            except NotebookRefused:
-                # Then outputs show in the magic's cell, and in their own when they are complete.
-                parent = None
-        return await self._live.run(
-            code,
-            cell=cell,
-            on_output=on_output,
-            queue_timeout=queue_timeout,
-            store_history=store_history,
-            silent=silent,
-            parent=parent,
-        )
+    async def run(self, code: str, **options: Unpack[RunOptions]) -> Execution:
+        cell, on_output = options.get("cell"), options.get("on_output")
+        if cell is None or on_output is None:
+            return await self._live.run(code, **options)
+        parent = self._shell.kernel.session.msg("execute_request", {"code": code}, metadata={"cellId": cell})
+        try:
+            await self._bridge.ask("follow", {"cell": cell, "message": parent["header"]["msg_id"]})
+        except NotebookRefused:
+            # Then outputs show in the magic's cell, and in their own when they are complete.
+            return await self._live.run(code, **options)
+        options["on_output"] = _at_the_end(on_output)
+        return await self._live.run(code, parent=parent, **options)
 
     async def restart(self) -> None:
         await self._live.restart()

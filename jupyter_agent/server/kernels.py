@@ -9,12 +9,12 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from jupyter_agent.errors import KernelError
 from jupyter_agent.kernel import ClientKernel, Execution, KernelState, Link
 from jupyter_agent.kernel.launch import kernel_name
-from jupyter_agent.kernel.protocol import KernelStatus, OnOutput
+from jupyter_agent.kernel.protocol import KernelStatus, RunOptions
 from jupyter_agent.kernel.proxy import KernelProxy
 from jupyter_agent.server.gateway import behind_gateway, is_gateway
 from jupyter_agent.server.notebook import ServedNotebook
@@ -154,30 +154,15 @@ class ServedKernel(KernelProxy):
         status: KernelStatus = "none"
         return KernelState(status, self._kernel_name, self._language, ours=False)
 
-    async def run(
-        self,
-        code: str,
-        *,
-        cell: str | None = None,
-        on_output: OnOutput | None = None,
-        queue_timeout: float = 60.0,
-        store_history: bool = True,
-        silent: bool = False,
-    ) -> Execution:
+    async def run(self, code: str, **options: Unpack[RunOptions]) -> Execution:
         client = await self.start()
-        sender = None
-        if cell is not None and self._pages is not None and self._notebook is not None and self._id is not None:
-            through = PageRun(self._pages, self._notebook, cell, self._id)
-            sender, on_output = through.send, through.sink(on_output) if on_output is not None else None
-        return await client.run(
-            code,
-            cell=cell,
-            on_output=on_output,
-            queue_timeout=queue_timeout,
-            store_history=store_history,
-            silent=silent,
-            sender=sender,
-        )
+        cell, on_output = options.get("cell"), options.get("on_output")
+        if cell is None or self._pages is None or self._notebook is None or self._id is None:
+            return await client.run(code, **options)
+        through = PageRun(self._pages, self._notebook, cell, self._id)
+        if on_output is not None:
+            options["on_output"] = through.sink(on_output)
+        return await client.run(code, sender=through.send, **options)
 
     async def start(self) -> ClientKernel:
         client = await self._connected()
