@@ -153,6 +153,8 @@ def _execution(path: str, title: str, code: Sequence[Cell]) -> Effect[None]:
 
 
 async def _fresh(conversation: Conversation, notebook: Notebook, changed: dict[str, str]) -> Finding:
+    if notebook.path and not Path(notebook.path).parent.is_dir():
+        return Finding("unproven", "the notebook is on another machine, and what its cells read is not on this one.")
     cells, metadata = await notebook.cells(), await notebook.metadata()
     graph = analyse(cells, language=_language(metadata))
     code = [cell for cell in cells if cell.type == "code"]

@@ -122,6 +122,21 @@ def test_undo_takes_it_back(server: LabServer, script: Script) -> None:
     assert source_of(server, "undone.ipynb", 2) == "y = 1"
 
 
+def test_a_notebook_on_another_machine_is_changed_and_not_called_proven(server: LabServer, script: Script) -> None:
+    """A kernel whose file system is not the server's, as behind a gateway: here its bridge tells another path."""
+    script(call("read_cells"), edit("other", "y = 1", "y = 2"), call("run_cells", cells=["other"]), {"text": "Done."})
+    with kernel_of(server, "remote.ipynb") as front:
+        elsewhere = (
+            "from jupyter_agent.notebook.bridge import Bridge\nasync def path(self):\n"
+            "    return '/on/another/machine/remote.ipynb'\nBridge.path = path"
+        )
+        front.run(elsewhere)
+        ran = front.run("%%agent --mode accept-edits\nChange it", metadata={"cellId": "ask"})
+        assert ran.status == "ok", ran.text
+        assert front.value("_agent.verified") == "unproven"
+    assert source_of(server, "remote.ipynb", 2) == "y = 2"
+
+
 @pytest.fixture
 def unknown(server: LabServer) -> Iterator[Front]:
     """A kernel that does not know its server, as a gateway's kernels are."""
