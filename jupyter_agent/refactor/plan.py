@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jupyter_agent.errors import NotebookRefused
 from jupyter_agent.notebook.cells import is_valid_id, moved_ids
@@ -77,7 +77,7 @@ def make_plan(
     cleared: Iterable[str] = (),
 ) -> Plan:
     """The plan that leads from `before` to `after`. Ids of new cells come from `new_cell_id`."""
-    cells = tuple(after)
+    cells = tuple(cell if cell.index == index else replace(cell, index=index) for index, cell in enumerate(after))
     return Plan(
         cells,
         tuple(operations_between(before, cells)),

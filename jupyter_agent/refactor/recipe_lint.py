@@ -22,17 +22,22 @@ TIMEOUT = 60.0
 
 
 def fix_lint(cells: Sequence[Cell], params: Params, context: Context) -> Plan:
-    """Apply ruff's safe fixes to the code cells. Names that a cell which cannot be followed may use are left alone."""
+    """Apply ruff's safe fixes to the code cells. Names that a cell which cannot be followed may use are left alone.
+
+    A cell with a syntax error stays as it is.
+    """
     if context.language != "python":
         raise refused(f"fix-lint uses ruff, which reads Python only, and this notebook is in {context.language}.")
     graph = analyse(cells)
-    for flow in graph.cells:
-        if flow.source.error is not None:
-            raise refused(f"cell {flow.id} has a syntax error, which hides every other finding. Repair it first.")
-    unknown = next((flow for flow in graph.cells if any(each.reads for each in flow.unknown)), None)
+    broken = [flow.id for flow in graph.cells if flow.source.error is not None]
+    if len(broken) == len(graph.cells) and broken:
+        raise refused(f"cell {broken[0]} has a syntax error, and there is no other code. Repair it first.")
+    unknown = next((f for f in graph.cells if f.id in broken or any(each.reads for each in f.unknown)), None)
     ignored = ["F401", "F811", "F841"] if unknown is not None else []
-    fixed = _ruff(cells, ignored)
+    # One syntax error would keep ruff from looking at anything else.
+    fixed = _ruff([cell for cell in cells if cell.id not in broken], ignored)
     notes = [f"names that look unused stay: cell {unknown.id} may use any name"] if unknown is not None else []
+    notes += [f"cell {cell} has a syntax error and stays as it is" for cell in broken]
     after = [
         replace(cell, source=fixed[cell.id]) if cell.id in fixed and not _emptied(cell, fixed[cell.id]) else cell
         for cell in cells

@@ -88,7 +88,7 @@ def test_changed_outputs_are_shown_and_nothing_is_written(tmp_path: Path) -> Non
 
 
 def test_what_cannot_be_proved_is_not_written(tmp_path: Path) -> None:
-    notebook = notebook_file(tmp_path / "a.ipynb", "import random\nprint(random.random())", "import os")
+    notebook = notebook_file(tmp_path / "a.ipynb", "import secrets\nprint(secrets.token_hex())", "import os")
     before = notebook.read_bytes()
     done = run_program("refactor", "hoist-imports", "a.ipynb", "--write", "--json", cwd=tmp_path)
     assert done.returncode == 1

@@ -61,6 +61,7 @@ def notebook(*cells: Cell | str) -> list[Cell]:
 def refactor(recipe: str, cells: Sequence[Cell], context: Context | None = None, /, **params: str) -> Plan:
     """The plan, after checking that its operations lead to its cells and that untouched cells stayed as they were."""
     made = plan(recipe, cells, params, context)
+    assert [cell.index for cell in made.after] == list(range(len(made.after)))
     if made.operations:
         after = apply(cells, made.operations).after
         assert [_state(cell) for cell in after] == [_state(cell) for cell in made.after]

@@ -426,6 +426,20 @@ def test_lint_keeps_names_that_code_which_cannot_be_followed_may_use() -> None:
     assert sources(made)["a"] == "import json"
 
 
+def test_lint_leaves_a_cell_with_a_syntax_error_and_the_names_it_may_use() -> None:
+    cells = notebook(
+        "import os\nimport sys", "x = = os", "if (y := 1) == None:\n    pass\nprint(f'y')", "if not y in [1]: y"
+    )
+    made = refactor("fix-lint", cells)
+    assert sources(made) == {
+        "a": "import os\nimport sys",
+        "b": "x = = os",
+        "c": "if (y := 1) == None:\n    pass\nprint('y')",
+        "d": "if y not in [1]: y",
+    }
+    assert "cell b has a syntax error and stays as it is" in made.notes
+
+
 def test_lint_refuses_a_syntax_error() -> None:
     with pytest.raises(NotebookRefused, match="cell a has a syntax error"):
         refactor("fix-lint", notebook("x = = 1"))
