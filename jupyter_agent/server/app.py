@@ -39,7 +39,7 @@ class JupyterAgentApp(ExtensionApp):  # type: ignore[misc]
     def _leave_address(self) -> None:
         """Kernels started from now on find the way to their own notebook; those of a gateway inherit nothing from here.
 
-        The way to a gateway's kernels leads through the server's log, so there the secret must not be in the environment.
+        A server that starts a kernel through a gateway logs its whole environment, where the secret must not be then.
         """
         from jupyter_agent.server.bridge import leave_address
 

@@ -88,7 +88,8 @@ def upgrade_status(server: LabServer, path: str, headers: dict[str, str]) -> int
     }
     try:
         connection.request("GET", f"{server.base_url}{path}", headers={**upgrade, **headers})
-        return connection.getresponse().status
+        with connection.getresponse() as response:
+            return response.status
     finally:
         connection.close()
 
