@@ -3,6 +3,7 @@
 import * as React from 'react';
 import type { Decision } from '../protocol';
 import { isDiff } from '../view/diff';
+import { withoutMode } from '../view/format';
 import type { IApprovalState } from '../view/state';
 import { Diff } from './diff';
 import { LongText } from './parts';
@@ -11,16 +12,19 @@ import { useServices } from './services';
 export function Approval(props: {
   approval: IApprovalState;
   void: boolean;
+  /** Stands in the card of the only thing it is about, so that the verdict need not name it. */
+  inCard?: boolean;
   answer: (decision: Decision, reason: string) => void;
 }): JSX.Element {
   const { trans } = useServices();
   const { request, answer } = props.approval;
   if (answer !== null) {
-    return <Verdict approval={props.approval} />;
+    return <Verdict approval={props.approval} named={!props.inCard} />;
   }
+  const title = withoutMode(request.title);
   return (
-    <section className="jp-agent-approval" aria-label={trans.__('Approval needed: %1', request.title)}>
-      <h4>{request.title}</h4>
+    <section className="jp-agent-approval" aria-label={trans.__('Approval needed: %1', title)}>
+      <h4>{title}</h4>
       <Preview text={request.preview} />
       {props.void && <p className="jp-agent-quiet">{trans.__('The turn ended before this was answered; nothing happened.')}</p>}
       {!props.void && request.options.length > 0 && <Answers options={request.options} answer={props.answer} />}
@@ -102,7 +106,7 @@ function Answers(props: { options: readonly string[]; answer: (decision: Decisio
   );
 }
 
-function Verdict(props: { approval: IApprovalState }): JSX.Element {
+function Verdict(props: { approval: IApprovalState; named: boolean }): JSX.Element {
   const { trans } = useServices();
   const { request, answer } = props.approval;
   const { decision, by, reason } = answer!;
@@ -114,7 +118,7 @@ function Verdict(props: { approval: IApprovalState }): JSX.Element {
   return (
     <div className={`jp-agent-verdict jp-mod-${decision === 'reject' ? 'rejected' : 'approved'}`}>
       <span aria-hidden="true">{decision === 'reject' ? '✕' : '✓'}</span> {words[decision]}
-      <span className="jp-agent-quiet"> — {request.title}</span>
+      {props.named && <span className="jp-agent-quiet"> — {withoutMode(request.title)}</span>}
       {reason && by !== 'headless' && <span className="jp-agent-quiet">: {reason}</span>}
     </div>
   );

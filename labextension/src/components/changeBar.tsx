@@ -61,8 +61,16 @@ function Entry(props: { entry: IReviewEntry; keep: () => void; takeBack: (() => 
         <button type="button" className="jp-agent-changeName" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? <caretDownIcon.react tag="span" /> : <caretRightIcon.react tag="span" />}
           <span className="jp-agent-changeText">
-            {baseName(entry.target)}
-            {entry.cell && <code> {entry.cell}</code>} {words[entry.kind]}
+            {entry.cell ? (
+              <>
+                {trans.__('Cell')} <code>{entry.cell}</code> {words[entry.kind]}{' '}
+                <span className="jp-agent-quiet">{baseName(entry.target)}</span>
+              </>
+            ) : (
+              <>
+                {baseName(entry.target)} {words[entry.kind]}
+              </>
+            )}
           </span>
           <Count added={entry.added} removed={entry.removed} />
         </button>

@@ -43,6 +43,7 @@ export const ToolCard = React.memo(function ToolCard(props: {
           key={approval.request.id}
           approval={approval}
           void={props.over}
+          inCard={tool.approvals.length === 1}
           answer={(decision, reason) => props.answer(approval, decision, reason)}
         />
       ))}
@@ -72,13 +73,14 @@ function Body(props: { tool: IToolItem }): JSX.Element {
   const { trans } = useServices();
   const { tool } = props;
   const output = tool.result ? resultText(tool.result) : '';
+  const parts = argumentParts(tool.arguments);
   return (
     <div className="jp-agent-toolBody">
       {tool.changes.filter(change => change.diff).map(change => (
         <Diff key={change.seq} text={change.diff} />
       ))}
-      <h5>{trans.__('Arguments')}</h5>
-      {argumentParts(tool.arguments).map(part =>
+      {parts.length > 0 && <h5>{trans.__('Arguments')}</h5>}
+      {parts.map(part =>
         part.block ? (
           <div key={part.name}>
             <div className="jp-agent-argument">{part.name}</div>

@@ -32,6 +32,11 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+/** What would happen, without the mode as the reason for asking: the mode stands below the message field. */
+export function withoutMode(title: string): string {
+  return title.replace(/ \(mode [a-z-]+\)$/, '');
+}
+
 /** The last part of a path. */
 export function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1) || path;
