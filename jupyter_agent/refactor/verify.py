@@ -152,7 +152,7 @@ async def verify(
     after = await run(cells, files, seeded=base.execute)
     runs = [item for item in (before, after) if item is not None]
     pairs = _pairs(base, cells)
-    rules = Rules(patterns, clock=(runs[0].began, after.ended))
+    rules = Rules(patterns, clock=(runs[0].began, after.ended), sources=_lines([*base.cells, *cells]))
     verdicts = [_verdict(pair, before, after, rules) for pair in pairs]
     if base.execute and not files:
         same = _same_beginning(base.cells, cells)
@@ -162,7 +162,7 @@ async def verify(
         once = before or after
         again = await run(base.cells, base.files) if base.execute else await run(cells, files)
         runs.append(again)
-        rules = Rules(patterns, clock=(runs[0].began, again.ended))
+        rules = replace(rules, clock=(runs[0].began, again.ended))
         verdicts = [
             _chance(verdict, pair, once, again, base.execute, rules)
             for verdict, pair in zip(verdicts, pairs, strict=True)
@@ -282,6 +282,10 @@ def _chance(
         return verdict
     reason = "Its output differs between two runs of the same code, so nothing follows from the difference."
     return CellVerdict(verdict.cells, verdict.index, "not_deterministic", reason, verdict.difference, verdict.seconds)
+
+
+def _lines(cells: Sequence[Cell]) -> frozenset[str]:
+    return frozenset(line.strip() for cell in cells if cell.type == "code" for line in cell.source.split("\n"))
 
 
 def _same_beginning(old: Sequence[Cell], new: Sequence[Cell]) -> set[str]:

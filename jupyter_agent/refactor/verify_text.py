@@ -28,12 +28,14 @@ class Rules:
     """How outputs are compared.
 
     `sanitize` are (regular expression, replacement) pairs as nbval applies them: in order, to both sides. `clock` is
-    when the newer run began and ended (aware); a moment printed by it that lies in between is noise.
+    when the newer run began and ended (aware); a moment printed by it that lies in between is noise. `sources` are the
+    stripped lines of both sides' code: `warnings` repeats the one that it warns of, and that is no output.
     """
 
     sanitize: Sequence[tuple[str, str]] = ()
     relative_tolerance: float = RELATIVE_TOLERANCE
     clock: tuple[datetime, datetime] | None = None
+    sources: frozenset[str] = frozenset()
 
 
 _DURATION = r"\d[\d.,]*\s?(?:ns|[uµμ]s|ms|s|sec|min|h|d)\b(?: \d[\d.,]*\s?(?:ms|s|min|h)\b)*"
@@ -44,7 +46,7 @@ _MASKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bat 0x[0-9A-Fa-f]{4,}", "at 0x…"),
         (r"\S*\bipykernel_\d+[/\\]\d+\.py(?::\d+)?", "<cell>"),
         # `warnings` prints where it was called from; the category and the message are what counts.
-        (r"^\S[^\n]*?(?:\.py|<cell>):(?:\d+:)? (\w*Warning: )", r"<file>: \1"),
+        (r"^(?:\S[^\n]*?\.py|<cell>):(?:\d+:)? (\w*Warning: )", r"<file>: \1"),
         # %time, %%time, %timeit
         (r"^CPU times: .*$", "CPU times: …"),
         (r"^Wall time: .*$", "Wall time: …"),
@@ -92,7 +94,25 @@ def normal(text: str, rules: Rules) -> str:
         text = re.sub(pattern, replacement, text)
     for mask, replacement in _MASKS:
         text = mask.sub(replacement, text)
+    if rules.sources and "Warning: " in text:
+        text = _without_echo(text, rules.sources)
     return re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
+
+
+_WARNED = re.compile(r"<file>: \w*Warning: ")
+
+
+def _without_echo(text: str, sources: frozenset[str]) -> str:
+    """Without the line of code, indented by two, that stands under a warning."""
+    kept: list[str] = []
+    warned = False
+    for line in text.split("\n"):
+        if warned and line.startswith("  ") and line.strip() in sources:
+            warned = False
+            continue
+        warned = warned or _WARNED.match(line) is not None
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def same_text(old: str, new: str, rules: Rules) -> bool:

@@ -297,6 +297,20 @@ async def test_chance_is_the_same_before_and_after_and_leaves_no_trace() -> None
     assert verdicts(report) == {"a": "same", "b": "not_deterministic", "c": "same"}
 
 
+async def test_the_code_that_a_warning_repeats_is_no_output() -> None:
+    source = (
+        "import warnings\nx = 1\nif x:\n    warnings.warn(f'odd: {x}\\n  in {x} lines')\n"
+        "warnings.warn(str(x), FutureWarning)"
+    )
+    old = notebook(code("a", source))
+    renamed = [replace(old[0], source=source.replace("x", "y"))]
+    report = await verify(renamed, PYTHON, original=Original(old, execute=True))
+    assert report.status == "proven", report.verdicts
+    for other in (source.replace("odd", "even"), source.replace("lines", "rows"), source.replace("Future", "User")):
+        report = await verify([replace(old[0], source=other)], PYTHON, original=Original(old, execute=True))
+        assert verdicts(report) == {"a": "changed"}, other
+
+
 async def test_an_original_that_fails_by_itself_proves_nothing() -> None:
     old = notebook(code("a", "print(undefined)"), code("b", "print(1)"))
     new = notebook(code("a", "print('mended')"), code("b", "print(1)"))
