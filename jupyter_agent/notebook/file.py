@@ -49,7 +49,7 @@ class _State:
     known: tuple[tuple[str, str], ...]
 
 
-class _Watcher:
+class Watcher:
     """What one `watch` has seen; `changed` are ids that others changed and it has not told yet."""
 
     def __init__(self, cells: tuple[Cell, ...], identity: tuple[int, ...]) -> None:
@@ -89,7 +89,7 @@ class FileNotebook:
         self._pending: dict[str, tuple[Sequence[Output], int | None, Mapping[str, str] | None]] = {}
         self._flusher: asyncio.Task[None] | None = None
         self._write_seconds = 0.0
-        self._watchers: WeakSet[_Watcher] = WeakSet()
+        self._watchers: WeakSet[Watcher] = WeakSet()
 
     @property
     def path(self) -> str:
@@ -133,7 +133,7 @@ class FileNotebook:
             self._flusher = asyncio.get_running_loop().create_task(self._flush_later())
 
     def watch(self) -> AsyncIterator[CellsChanged]:
-        watcher = _Watcher(self._read_now().cells, _identity(self._path))
+        watcher = Watcher(self._read_now().cells, _identity(self._path))
         self._watchers.add(watcher)
         return self._watch(watcher)
 
@@ -231,7 +231,7 @@ class FileNotebook:
             with suppress(AgentError):
                 await self.save()
 
-    async def _watch(self, watcher: _Watcher) -> AsyncIterator[CellsChanged]:
+    async def _watch(self, watcher: Watcher) -> AsyncIterator[CellsChanged]:
         while True:
             await asyncio.sleep(POLL)
             identity = _identity(self._path)

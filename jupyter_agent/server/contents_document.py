@@ -9,13 +9,14 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
+from weakref import WeakSet
 
 from jupyter_agent.errors import AgentError, NotebookRefused
 from jupyter_agent.notebook.cells import Json, renumbered, to_json, with_outputs
-from jupyter_agent.notebook.change import Rewrite, changed_by_others
+from jupyter_agent.notebook.change import Rewrite
 from jupyter_agent.notebook.document import Cell, CellsChanged, Output
-from jupyter_agent.notebook.file import derived_id, identified
+from jupyter_agent.notebook.file import Watcher, derived_id, identified
 from jupyter_agent.notebook.ipynb import check_unique_ids
 from jupyter_agent.notebook.transaction import NewId
 from jupyter_agent.server.threads import ServerLoop
@@ -26,7 +27,6 @@ POLL = 2.0
 FLUSH = 1.0
 """Seconds for which outputs of running code are gathered before they are stored."""
 
-T = TypeVar("T")
 Guard = Callable[[], Awaitable[None]]
 
 
@@ -39,6 +39,8 @@ class ContentsDocument:
         self._pending: dict[str, tuple[Sequence[Output], int | None, Mapping[str, str] | None]] = {}
         self._flusher: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
+        self._last: tuple[Cell, ...] = ()
+        self._watchers: WeakSet[Watcher] = WeakSet()
 
     async def cells(self) -> tuple[Cell, ...]:
         return self._with_pending((await self._on_server(self._get))[1])
@@ -61,15 +63,17 @@ class ContentsDocument:
             await self._guard()
             pending = dict(self._pending)
 
-            async def work() -> tuple[Cell, ...]:
+            async def work() -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
                 content, stored = await self._get()
                 before = self._with_pending(stored)
                 after = renumbered(make(before))
                 if after != stored:
                     await self._put(content, stored, after)
-                return (await self._get())[1]
+                return before, (await self._get())[1]
 
-            cells = await self._on_server(work)
+            before, cells = await self._on_server(work)
+            for watcher in self._watchers:
+                watcher.skip(before, cells)
             self._pending = {key: value for key, value in self._pending.items() if pending.get(key) is not value}
             return self._with_pending(cells)
 
@@ -98,15 +102,20 @@ class ContentsDocument:
                 await self._flusher
         await self.save()
 
-    async def watch(self) -> AsyncIterator[CellsChanged]:
-        """Changes by others, seen by looking now and then."""
-        seen = await self.cells()
+    def watch(self) -> AsyncIterator[CellsChanged]:
+        """Changes by others since what was last read, seen by looking now and then."""
+        watcher = Watcher(self._last, ())
+        self._watchers.add(watcher)
+        return self._watch(watcher)
+
+    async def _watch(self, watcher: Watcher) -> AsyncIterator[CellsChanged]:
         while True:
             await asyncio.sleep(POLL)
             with suppress(NotebookRefused):
-                before, seen = seen, await self.cells()
-                if changed := changed_by_others(before, seen):
-                    yield CellsChanged(changed)
+                watcher.look(await self.cells(), ())
+            if watcher.changed:
+                changed, watcher.changed = watcher.changed, ()
+                yield CellsChanged(changed)
 
     async def _flush_later(self) -> None:
         while self._pending:
@@ -143,6 +152,7 @@ class ContentsDocument:
         if minor >= 5:
             check_unique_ids(raw, self._name)
         cells, self._known = identified(raw, minor, self._known)
+        self._last = cells
         return content, cells
 
     async def _put(self, content: Json, before: Sequence[Cell], after: Sequence[Cell]) -> None:

@@ -133,7 +133,8 @@ class ServedNotebook:
         for told in (self._pages, self._rooms):
             if told is not None:
                 weakref.finalize(queue, told.watch(changed))
-        return self._drain(queue)
+        closed = self._closed.watch() if self._open is None else None
+        return self._drain(queue, closed)
 
     async def save(self) -> None:
         """Outputs first; then the page or room saves, if the document was saved when we began to change it."""
@@ -224,13 +225,14 @@ class ServedNotebook:
                 "open_elsewhere", f"{self.name} was opened in the browser meanwhile. Read it again and repeat the step."
             )
 
-    async def _drain(self, queue: asyncio.Queue[CellsChanged]) -> AsyncIterator[CellsChanged]:
+    async def _drain(
+        self, queue: asyncio.Queue[CellsChanged], closed: AsyncIterator[CellsChanged] | None
+    ) -> AsyncIterator[CellsChanged]:
         async def follow_closed() -> None:
-            async for change in closed:
+            async for change in closed or self._closed.watch():
                 if await self._owner() is None:
                     queue.put_nowait(change)
 
-        closed = self._closed.watch()
         follower = asyncio.ensure_future(follow_closed())
         try:
             while True:
