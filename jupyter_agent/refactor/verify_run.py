@@ -102,8 +102,11 @@ async def run_fresh(
     began = datetime.now(UTC)
     async with _copied(path, files, without, _levels_above(code)) as copy:
         default = start_seeded_kernel if seeded else start_client_kernel
+        # The notebook's folder is there; what lies around it is copied while the kernel starts.
+        completing = asyncio.ensure_future(asyncio.to_thread(copy.complete))
         kernel, notes = await _started(metadata, copy, path, start or default)
         try:
+            await completing
             if seeded and _language(metadata) in ("", "python"):
                 await _seed(kernel, code)
             runs = await _run_all(kernel, code, timeout, past_foreseen, on_cell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -386,16 +387,38 @@ def test_copy_holds_links_and_leaves_out_what_is_not_the_notebooks(tmp_path: Pat
     (tmp_path / "notes" / "near").symlink_to("deep/a.txt")
     (tmp_path / "notes" / "far").symlink_to("/etc/hostname")
     (tmp_path / "node_modules").mkdir()
+    (tmp_path / ".hypothesis").mkdir()
+    (tmp_path / "run.sh").write_bytes(b"ab\n" * 1_000_000)
+    (tmp_path / "run.sh").chmod(0o755)
     os.mkfifo(tmp_path / "notes" / "pipe")
     assert project_of(tmp_path / "notes" / "deep") == tmp_path
     with folder_copy(tmp_path / "notes", files={"near": b"mine"}) as copy:
         assert sorted(os.listdir(copy.cwd)) == ["deep", "far", "near"]
         assert (copy.cwd / "near").read_bytes() == b"mine"
         assert os.readlink(copy.cwd / "far") == os.path.realpath("/etc/hostname")
-        assert sorted(os.listdir(copy.cwd.parent)) == ["node_modules", "notes"]
+        assert os.listdir(copy.cwd.parent) == ["notes"]
+        copy.complete()
+        assert sorted(os.listdir(copy.cwd.parent)) == ["node_modules", "notes", "run.sh"]
         assert (copy.cwd.parent / "node_modules").is_symlink()
+        assert sorted(os.listdir(copy.cwd)) == ["deep", "far", "near"]
+        made, original = (copy.cwd.parent / "run.sh").stat(), (tmp_path / "run.sh").stat()
+        assert (made.st_mode, made.st_mtime_ns, made.st_size) == (original.st_mode, original.st_mtime_ns, 3_000_000)
     assert (tmp_path / "notes" / "deep" / "a.txt").read_text() == "a"
     assert not copy.cwd.exists()
+
+
+def test_a_copy_that_is_not_needed_any_more_is_not_completed(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "notes").mkdir()
+    for number in range(300):
+        (tmp_path / f"{number}.txt").write_text("x")
+    with folder_copy(tmp_path / "notes") as copy:
+        completing = threading.Thread(target=copy.complete)
+        completing.start()
+    assert not copy.top.exists()
+    completing.join()
+    copy.complete()
+    assert not copy.top.exists()
 
 
 def test_home_is_never_copied_as_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
