@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 
 from jupyter_agent.errors import NotebookRefused
 from jupyter_agent.kernel.execution import LiveExecution
@@ -14,6 +15,8 @@ from jupyter_agent.server.pages import ANSWER_WITHIN, Json, Page, PageGone, Page
 
 CANNOT = ("no_kernel", "missing", "unknown_cell")
 """Kinds with which a page declines because it cannot run the cell now: then the server's own client does."""
+BEHIND = 10.0
+"""Seconds in which a page gets what the room of its notebook holds already."""
 
 
 class PageRun:
@@ -36,16 +39,26 @@ class PageRun:
                 self._ended.set()
 
         fields = {"cell": self._cell, "source": execution.code, "kernel": self._kernel_id}
-        try:
-            answer = await self._pages.request(page, "run", self._notebook.name, listener=listen, **fields)
-        except PageGone:
-            raise Unsure from None
-        except NotebookRefused as refused:
-            if refused.kind in CANNOT:
-                return None
-            raise
-        self._page = page
-        return str(answer["message"])
+        deadline = time.monotonic() + BEHIND
+        while True:
+            try:
+                answer = await self._pages.request(page, "run", self._notebook.name, listener=listen, **fields)
+            except PageGone:
+                raise Unsure from None
+            except NotebookRefused as refused:
+                if refused.kind in CANNOT:
+                    return None
+                if refused.kind != "stale" or time.monotonic() > deadline or not await self._is_behind(execution.code):
+                    raise
+                await asyncio.sleep(0.02)
+                continue
+            self._page = page
+            return str(answer["message"])
+
+    async def _is_behind(self, code: str) -> bool:
+        """Whether the room holds the very code, so that the page's copy of the document has yet to get it."""
+        cells = await self._notebook.cells()
+        return self._notebook.backend == "shared" and any((c.id, c.source) == (self._cell, code) for c in cells)
 
     def sink(self, on_output: OnOutput) -> OnOutput:
         """Passes outputs on once the page that shows them is gone, and for a cell that no page runs.

@@ -12,7 +12,7 @@ import pytest
 from lab.conftest import Script
 from lab.harness import LabServer, running, wait_for, without, write_notebook
 from lab.lab import Lab
-from lab.steps import CELLS, READ, edit, run
+from lab.steps import CELLS, READ, edit, journal, run
 from playwright.sync_api import Browser, expect
 
 
@@ -132,6 +132,25 @@ def test_f17_typing_while_edits_arrive_loses_no_character(pages: tuple[Lab, Lab]
     assert second == "print('value', x)" + typed[theirs]
     assert "# agent" in first
     assert mine.page.evaluate("() => document.activeElement.closest('.jp-Cell') !== null"), "n36: the focus stays"
+
+
+def test_a_cell_that_is_edited_and_run_at_once_runs_as_edited(pages: tuple[Lab, Lab], script: Script) -> None:
+    """The page that runs it may hear of the run before it hears of the edit, which takes another way."""
+    mine, theirs = pages
+    begin(pages, "at-once.ipynb")
+    replies = [
+        {"calls": [edit("first", f"x = {number}", f"x = {number + 1}"), run("first", "second")]}
+        for number in range(1, 11)
+    ]
+    script({"calls": [READ]}, *replies, {"text": "Done."})
+    mine.ask("Count")
+    mine.wait_ended()
+    results = [event for event in journal(mine) if event["type"] == "tool_result"]
+    assert [event["content"][0]["text"][:60] for event in results if event["is_error"]] == []
+    for lab in pages:
+        expect(lab.cell(2).locator(".jp-OutputArea-output")).to_have_text("value 11")
+    same_everywhere(pages, "at-once.ipynb")
+    assert theirs.sources()[1] == "x = 11\n# here"
 
 
 def test_n17_undo_in_a_page_leaves_the_agents_change(pages: tuple[Lab, Lab], script: Script) -> None:
