@@ -199,10 +199,24 @@ def _imports_needed(graph: Graph, chosen: Sequence[Cell], defined: dict[str, str
             if name == "display":
                 lines["from IPython.display import display"] = None
             elif name not in PYTHON_NAMES:
-                raise refused(f"cell {cell_id} uses {name}, which no cell defines. Define it first.")
+                stars = _star_imports(graph, graph[cell_id].position)
+                if not stars:
+                    raise refused(f"cell {cell_id} uses {name}, which no cell defines. Define it first.")
+                lines |= dict.fromkeys(stars)
             continue
         lines[_import_text(importers, name, cell_id)] = None
     return sorted(lines, key=lambda line: (line.startswith("from"), line))
+
+
+def _star_imports(graph: Graph, position: int) -> list[str]:
+    """The star imports above, as the notebook has them."""
+    found = []
+    for flow in graph.cells[: position + 1]:
+        tree = to_python(flow.cell.source).tree
+        for node in tree.body if tree is not None else ():
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*" and not node.level:
+                found.append(f"from {node.module} import *")
+    return found
 
 
 def _import_text(importers: Sequence[CellFlow], name: str, user: str) -> str:

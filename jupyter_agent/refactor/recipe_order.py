@@ -21,7 +21,8 @@ def order_cells(cells: Sequence[Cell], params: Params, context: Context) -> Plan
     way, or cells that need each other.
     """
     graph = _python_graph(cells, context, "order-cells")
-    wrong = [each for each in hidden_state(graph) if each.kind != "undefined"]
+    # What a star import above may have bound is where it belongs.
+    wrong = [each for each in hidden_state(graph) if each.kind not in ("undefined", "unknown")]
     for each in wrong:
         if each.kind != "later":
             raise refused(f"cell {each.cell} {each.message}. Which value is meant cannot be told; decide it by hand.")

@@ -217,6 +217,11 @@ def test_order_moves_the_one_cell_that_stands_too_low() -> None:
     assert made.after[3].outputs == output
 
 
+def test_order_leaves_what_a_star_import_above_may_bind() -> None:
+    cells = [code("a", "from typing import *", execution_count=1), code("b", "x: List = []", execution_count=2)]
+    assert not refactor("order-cells", notebook(*cells)).operations
+
+
 def test_order_with_nothing_to_do_is_no_operation() -> None:
     made = refactor("order-cells", notebook("x = 1", "x"))
     assert made.operations == ()

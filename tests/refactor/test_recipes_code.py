@@ -155,6 +155,16 @@ def test_module_takes_classes_whose_bodies_call_and_loops_over_underscore() -> N
         refactor("extract-module", notebook("def f():\n    return _"), cells="a", path="made_classes.py")
 
 
+def test_module_brings_the_star_import_that_its_names_may_come_from() -> None:
+    cells = notebook(
+        "from typing import *\nimport re", "def f(xs: List[str]) -> Optional[str]:\n    return xs[0]", "f('a')"
+    )
+    (file,) = refactor("extract-module", cells, cells="b", path="made_stars.py").files
+    assert file.content.split("\n\n")[1] == "from typing import *"
+    with pytest.raises(NotebookRefused, match="uses List, which no cell defines"):
+        refactor("extract-module", [cells[1], cells[0], cells[2]], cells="b", path="made_stars.py")
+
+
 def test_names_of_a_star_import_stay_what_they_are_in_a_function() -> None:
     cells = notebook("from numpy import *", "size = 4", "xs = arange(size)\nys = xs + 1", "ys")
     made = refactor("extract-function", cells, cell="c", name="make")
