@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jupyter_agent.edit import trees
-from jupyter_agent.edit.languages import language_of_cell, language_of_file
+from jupyter_agent.edit.languages import language_of_cell, language_of_file, parser_of
 
 MAX_PROBLEMS = 5
 COMPILED = 100_000
@@ -79,6 +79,20 @@ def check_cell(
         SyntaxProblem(problem.line + skipped, problem.message, _context(after.split("\n"), problem.line + skipped))
         for problem in problems
     ]
+
+
+def can_check_cell(source: str, language: str = "ipython") -> bool:
+    """Whether `check_cell` knows the cell's language, and its grammar is there."""
+    python_kernel = language.lower() in ("ipython", "python", "python3")
+    body_language = language_of_cell(source)[0] if python_kernel else language.lower()
+    known = body_language in ("ipython", "python", "toml")
+    return known or (body_language is not None and parser_of(body_language) is not None)
+
+
+def problem_at(source: str, line: int, message: str) -> SyntaxProblem:
+    """A problem that somebody else found, at a 1-based line, with that line's neighbours."""
+    lines = source.split("\n")
+    return SyntaxProblem(line, message, _context(lines, min(line, len(lines))))
 
 
 def _body(source: str | None, skipped: int) -> bytes | None:

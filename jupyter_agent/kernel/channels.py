@@ -32,6 +32,9 @@ REFUSED = 5.0
 FIRST_START = 2.0
 """Seconds after connecting in which a `starting` of a kernel without a visible process is its first one."""
 
+IDLE_AFTER_REPLY = 2.0
+"""Seconds after a reply in which everything that was printed before it arrives."""
+
 HEARTBEATS_LOST = 4.0
 """Seconds without a heartbeat after which a kernel whose process we cannot see counts as dead."""
 
@@ -40,7 +43,8 @@ class Channels:
     """iopub, shell and control of one kernel, read by one task each.
 
     `on_iopub` and `on_reply` get every message of iopub and every shell reply; `on_restarted` is called when the
-    kernel says that it starts although it had started.
+    kernel says that it starts although it had started; `on_input` gets requests for input, which no kernel should send
+    to a client that allows none, but R's does.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Channels:
         on_iopub: Callable[[Message], None],
         on_reply: Callable[[Message], None],
         on_restarted: Callable[[], None],
+        on_input: Callable[[Message], None],
     ) -> None:
         self._link = link
         self._on_iopub, self._on_reply, self._on_restarted = on_iopub, on_reply, on_restarted
@@ -62,11 +67,12 @@ class Channels:
         self._silent_since: float | None = None
         self._client = link.client()
         _keep_every_message(self._client)
-        self._client.start_channels(stdin=False, hb=link.alive is None)
+        self._client.start_channels(hb=link.alive is None)
         routes = {
             "iopub": (self._client.iopub_channel, self._route_iopub),
             "shell": (self._client.shell_channel, self._route_reply),
             "control": (self._client.control_channel, self._route_control),
+            "stdin": (self._client.stdin_channel, on_input),
         }
         self._bursts = {name: (_burst_reader(channel), route) for name, (channel, route) in routes.items()}
         loop = asyncio.get_running_loop()
@@ -177,9 +183,20 @@ class Channels:
             self._collected[message_id] = []
         try:
             reply = await asyncio.wait_for(future, timeout)
+            if collect:
+                await self._collected_all(message_id)
         finally:
             collected = self._collected.pop(message_id, [])
         return {**reply, "iopub": collected}
+
+    async def _collected_all(self, message_id: str) -> None:
+        """Printed text may come after the reply: its end is the request's own `idle`, unless that was lost."""
+        deadline = time.monotonic() + IDLE_AFTER_REPLY
+        while time.monotonic() < deadline:
+            states = (message["content"].get("execution_state") for message in self._collected[message_id])
+            if "idle" in states:
+                return
+            await asyncio.sleep(0.005)
 
     async def create_subshell(self, timeout: float) -> str:
         """A shell beside the main one (ipykernel 7), for looking at variables while a cell runs."""

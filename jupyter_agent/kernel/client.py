@@ -17,6 +17,7 @@ from typing import Any, Unpack
 from jupyter_agent.errors import AgentError, KernelError
 from jupyter_agent.kernel import inspection
 from jupyter_agent.kernel.advice import lost_variables, name_of, revive
+from jupyter_agent.kernel.asking import ask_variables
 from jupyter_agent.kernel.channels import Channels, Message
 from jupyter_agent.kernel.execution import INTERRUPT_WAIT, LiveExecution, verdict_on
 from jupyter_agent.kernel.launch import Link, connect_to, start_own
@@ -28,8 +29,6 @@ from jupyter_agent.kernel.sent import Sender, Sent, Unsure
 POLL_INTERVAL = 0.5
 """Seconds between looks at the kernel's process: its death is noticed within two of them (fault f35)."""
 
-INSPECT_TIMEOUT = 10.0
-
 FIRST_PROBE = 0.5
 """Seconds in which a kernel of somebody else's answers when it is idle, at the first look at it."""
 
@@ -38,6 +37,9 @@ WAKE_AGAIN = 0.3
 
 REMEMBERED = 50
 """Ended executions that still take in late output and updates of their displays."""
+
+INTERRUPTS = 10
+"""How often code that asks for input is interrupted, `WAKE_AGAIN` apart."""
 
 RESENDS = 3
 """How often a request that somebody else's failing cell swept from the queue is sent again."""
@@ -71,6 +73,7 @@ class ClientKernel:
         self._restarts = 0
         self._watcher: asyncio.Task[None] | None = None
         self._lending: asyncio.Task[None] | None = None
+        self._interrupting: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(cls, link: Link, *, spill: Path | None = None, timeout: float = 60.0) -> ClientKernel:
@@ -84,7 +87,7 @@ class ClientKernel:
         return kernel
 
     async def _connect(self, timeout: float) -> None:
-        self._channels = Channels(self._link, self._on_iopub, self._on_reply, self._on_restarted)
+        self._channels = Channels(self._link, self._on_iopub, self._on_reply, self._on_restarted, self._on_input)
         self._info = await self._channels.open(timeout)
         self._others.probe_needed = not self._link.ours
         self._dead = False
@@ -148,28 +151,8 @@ class ClientKernel:
         if self._others.probe_needed:
             await self._probe(wait=FIRST_PROBE)
         request = inspection.request(self.language, names, detail=detail)
-        subshell = None
-        if busy := self._busy():
-            if "kernel subshells" not in self._info.get("supported_features", ()):
-                raise KernelError(
-                    f"The kernel is {busy.sentence()} and cannot be looked into meanwhile. Wait for it "
-                    "(control_kernel 'wait'), then inspect again.",
-                    kind="busy",
-                )
-            subshell = await self._channels.create_subshell(INSPECT_TIMEOUT)
-        try:
-            reply = await self._channels.request(
-                "execute_request", request.content(), timeout=INSPECT_TIMEOUT, subshell=subshell, collect=True
-            )
-        except TimeoutError:
-            raise KernelError(
-                f"The kernel did not describe its variables within {INSPECT_TIMEOUT:g} s. Wait for it or interrupt it.",
-                kind="timeout",
-            ) from None
-        finally:
-            if subshell is not None:
-                self._channels.delete_subshell(subshell)
-        found = inspection.parse(request, reply)
+        has_subshells = "kernel subshells" in self._info.get("supported_features", ())
+        found = await ask_variables(self._channels, request, self._busy(), has_subshells=has_subshells)
         if names is None:
             self._names = [variable.name for variable in found]
         return found
@@ -366,6 +349,21 @@ class ClientKernel:
         if sent is not None and message["parent_header"].get("msg_id") == sent.message_id:
             sent.reply, sent.reply_at = message["content"], time.monotonic()
             self._settle(sent)
+
+    def _on_input(self, message: Message) -> None:
+        """A kernel that asks for input although we allow none would wait for ever: the code is interrupted."""
+        sent = self._current
+        if sent is not None and message["parent_header"].get("msg_id") == sent.message_id:
+            sent.execution.refuse_input()
+            self._interrupting = asyncio.get_running_loop().create_task(self._interrupt_until_answered(sent))
+
+    async def _interrupt_until_answered(self, sent: Sent) -> None:
+        """An interrupt that comes before the kernel begins to wait for its input is lost on it."""
+        for _ in range(INTERRUPTS):
+            if sent is not self._current or sent.answered:
+                return
+            await self._send_interrupt()
+            await asyncio.sleep(WAKE_AGAIN)
 
     def _settle(self, sent: Sent, *, lost: bool = False) -> None:
         """End the execution once both its reply and its idle are there, or one of them counts as lost."""

@@ -43,6 +43,9 @@ Error = tuple[str, str, list[str]]
 """Name, message and traceback lines."""
 
 
+INPUT_REFUSED: Error = ("InputRefused", "the code asks for input, and nobody can type here", [])
+
+
 @dataclass(frozen=True)
 class Verdict:
     """How an execution ended. `count`: the number its tracebacks call it by, where that is not the execution count."""
@@ -87,7 +90,7 @@ class LiveExecution:
         self.resends = 0
         self.outputs = Outputs(spill)
         self.execution_count: int | None = None
-        self.interrupted = False
+        self.interrupted = self.input_refused = False
         self._on_output = on_output
         self._queue_timeout = queue_timeout
         self._busy, self._withdraw, self._stop, self._limit = busy, withdraw, stop, limit
@@ -238,6 +241,13 @@ class LiveExecution:
         if self._sink is None:
             self._done.set()
 
+    def refuse_input(self) -> None:
+        """The code asked a person who is not there; its backend interrupts it now."""
+        if not self.input_refused:
+            self.input_refused, self._advice = True, INPUT_ADVICE
+            name, message, traceback = INPUT_REFUSED
+            self.feed("error", {"ename": name, "evalue": message, "traceback": traceback})
+
     def refuse(self, error: AgentError) -> None:
         """It must not run as it is: `wait` raises this."""
         self._refusal = error
@@ -286,6 +296,8 @@ def verdict_on(reply: Mapping[str, Any], execution: LiveExecution) -> Verdict:
     """The verdict from the content of a kernel's reply, `{}` where that was lost."""
     if execution.scratch is not None:
         return execution.scratch.verdict(reply, execution.outputs.error)
+    if execution.input_refused and not execution.interrupted:
+        return Verdict("error", INPUT_REFUSED, INPUT_ADVICE)
     status = reply.get("status", "error" if execution.outputs.error else "ok")
     if status == "ok":
         return Verdict("ok")

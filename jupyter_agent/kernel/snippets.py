@@ -1,14 +1,13 @@
 """What describes variables inside R and Julia kernels: one tab-separated line a variable (name, type, shape, bytes,
-preview). `%s` is an expression for the names. Base packages only; promises and active bindings are not forced.
+preview). `%s` is an expression for the names. Base packages only; R's active bindings are not forced.
 """
 
 R = r"""
 local({
   said <- function(...) { cat(..., sep = "\t"); cat("\n") }
-  chosen <- %s
-  for (name in head(chosen, 500)) {
-    if (!exists(name, envir = globalenv(), inherits = FALSE)) { said(name, "undefined", "", "", ""); next }
-    if (bindingIsActive(name, globalenv())) { said(name, "active binding", "", "", ""); next }
+  describe <- function(name) {
+    if (!exists(name, envir = globalenv(), inherits = FALSE)) return(said(name, "undefined", "", "", ""))
+    if (bindingIsActive(name, globalenv())) return(said(name, "active binding", "", "", ""))
     value <- get(name, envir = globalenv(), inherits = FALSE)
     size <- length(unclass(value))
     shape <- ""
@@ -19,13 +18,14 @@ local({
     } else if (!is.null(attr(value, "dim"))) {
       shape <- paste(attr(value, "dim"), collapse = "x")
     } else if (!is.function(value) && !is.environment(value)) {
-      shape <- paste(size, "items")
+      shape <- paste(size, if (size == 1) "item" else "items")
     }
     if (is.atomic(value) && is.null(attr(value, "class"))) preview <- deparse(as.vector(head(value, 6)))[1]
     else if (is.list(value) && preview == "") preview <- paste(names(unclass(value)), collapse = ", ")
     preview <- gsub("[\t\r\n]", " ", substr(preview, 1, 200))
     said(name, class(value)[1], shape, format(as.numeric(object.size(value)), scientific = FALSE), preview)
   }
+  for (name in head(%s, 500)) tryCatch(describe(name), error = function(e) said(name, "cannot be read", "", "", ""))
 })
 """
 

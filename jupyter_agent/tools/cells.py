@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from jupyter_agent.edit.syntax import check_cell
 from jupyter_agent.effect import Effect
 from jupyter_agent.errors import BadArguments
 from jupyter_agent.events import Json
@@ -19,6 +18,7 @@ from jupyter_agent.notebook.transaction import unknown_cell
 from jupyter_agent.text import clip
 from jupyter_agent.tool import ToolContext, ToolResult, tool
 from jupyter_agent.tools.cell_operations import Op, bare, operations, repair
+from jupyter_agent.tools.cell_syntax import check_cells
 from jupyter_agent.tools.handles import Handles
 from jupyter_agent.workspace import TAMPERING
 
@@ -161,9 +161,9 @@ async def _edited(
     stale = await stale_cells(ctx, notebook, outcome.cells, path, rerun)
     lines = [_edit_status(outcome, notebook)]
     lines += [header(cell, stale) + (" NEW" if cell.id in outcome.created else "") for cell in changed]
-    syntax = _syntax(changed, old, language)
-    lines += [f"syntax error in cell {cell}: {problem}" for cell, problem in syntax.items()]
-    if not syntax and any(cell.type == "code" for cell in changed):
+    syntax = await check_cells(ctx, notebook, changed, old, language)
+    lines += [f"syntax error in cell {cell}: {problem}" for cell, problem in syntax.problems.items()]
+    if syntax.checked and not syntax.problems and any(cell.type == "code" for cell in changed):
         lines.append("syntax ok")
     lines += [f"note: {warning}" for warning in outcome.warnings]
     others = [cell for cell in stale if cell not in outcome.changed]
@@ -178,7 +178,7 @@ async def _edited(
         created=list(outcome.created),
         deleted=list(outcome.deleted),
         warnings=list(outcome.warnings),
-        syntax=syntax,
+        syntax=syntax.problems,
         diff=outcome.diff,
     )
 
@@ -192,26 +192,6 @@ def _edit_status(outcome: EditOutcome, notebook: Notebook) -> str:
     ]
     gone = f" (deleted: {', '.join(outcome.deleted)})" if outcome.deleted else ""
     return f"ok {', '.join(parts) or 'nothing changed'} in {_name(notebook)}{gone}"
-
-
-def _syntax(changed: Sequence[Cell], old: Mapping[str, Cell], language: str) -> dict[str, str]:
-    """New syntax errors by cell id: an error that the cell had before is not this edit's."""
-    found: dict[str, str] = {}
-    for cell in changed:
-        was = old.get(cell.id)
-        if cell.type != "code" or (was is not None and was.type == "code" and was.source == cell.source):
-            continue
-        before = was.source if was is not None and was.type == "code" else None
-        problems = check_cell(before, cell.source, to_python=_to_python, language=language)
-        if problems:
-            found[cell.id] = "\n".join(str(problem) for problem in problems)
-    return found
-
-
-def _to_python(source: str) -> str:
-    from jupyter_agent.notebook.flow_source import to_python
-
-    return to_python(source).text
 
 
 @tool()
