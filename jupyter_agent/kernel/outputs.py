@@ -76,6 +76,7 @@ class Outputs:
         self._spill: TextIO | None = None
         self.spill_path: str | None = None
         self.error: tuple[str, str, list[str]] | None = None
+        self._capturing: set[str] = set()
         self._clear()
 
     def _clear(self) -> None:
@@ -97,7 +98,15 @@ class Outputs:
         return self._left_out > 0 or self._rich_left_out > 0
 
     def fold(self, message_type: str, content: Json) -> bool:
-        """Take in one iopub message; true when the outputs changed. Unknown and malformed messages change nothing."""
+        """Take in one iopub message; true when the outputs changed. Unknown and malformed messages change nothing.
+
+        What is shown while an output widget of ipywidgets captures is that widget's, as in any front end.
+        """
+        if message_type in ("comm_open", "comm_msg", "comm_close"):
+            self._watch_captures(message_type, content)
+            return False
+        if self._capturing:
+            return False
         if message_type == "clear_output":
             if content.get("wait"):
                 self._clear_next = True
@@ -122,6 +131,15 @@ class Outputs:
         if message_type != "error" and display_id is not None:
             self._displays.setdefault(display_id, []).append(item)
         return True
+
+    def _watch_captures(self, message_type: str, content: Json) -> None:
+        """An output widget captures while the `msg_id` in its state is not empty."""
+        widget, data = content.get("comm_id"), content.get("data")
+        state = data.get("state") if isinstance(data, dict) else None
+        if isinstance(state, dict) and "msg_id" in state and state["msg_id"] and message_type != "comm_close":
+            self._capturing.add(str(widget))
+        elif message_type == "comm_close" or (isinstance(state, dict) and "msg_id" in state):
+            self._capturing.discard(str(widget))
 
     def outputs(self) -> list[Output]:
         """The outputs as they stand. Neighbouring parts of one stream are joined; the notice is stream text."""

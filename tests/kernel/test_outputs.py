@@ -123,3 +123,31 @@ def test_malformed_messages_change_nothing() -> None:
         assert not made.fold(kind, content)
     made.fold("display_data", {"data": None, "transient": []})
     assert made.outputs() == [{"output_type": "display_data", "data": {}, "metadata": {}}]
+
+
+def widget(method: str, identity: str, **state: Any) -> tuple[str, dict[str, Any]]:
+    data = {"state": state, "buffer_paths": []} | ({"method": "update"} if method == "comm_msg" else {})
+    return method, {"comm_id": identity, "data": data}
+
+
+def test_what_an_output_widget_captures_is_not_the_cells() -> None:
+    clear = ("clear_output", {"wait": True})
+    error = ("error", {"ename": "E", "evalue": "", "traceback": []})
+    made = folded(
+        stream("before\n"),
+        widget("comm_open", "out", msg_id="", _model_name="OutputModel"),
+        display({"text/plain": "the widget"}),
+        widget("comm_msg", "out", msg_id="a1"),
+        clear,
+        stream("captured\n"),
+        widget("comm_msg", "slider", value=3),
+        error,
+        widget("comm_msg", "out", msg_id=""),
+        stream("after\n"),
+    )
+    assert [output.get("text", "widget") for output in made.outputs()] == ["before\n", "widget", "after\n"]
+    assert made.error is None
+    closed = folded(
+        widget("comm_msg", "out", msg_id="a1"), stream("x"), ("comm_close", {"comm_id": "out"}), stream("y")
+    )
+    assert [output["text"] for output in closed.outputs()] == ["y"]
