@@ -212,7 +212,9 @@ class _State:
         run, called = self._functions_run(names)
         builtins = BUILTINS - self.touches.keys()
         later = frozenset(name for function in run.values() for name in function.reads) - builtins
-        now = frozenset(name for each in called for name in run[each].reads) - builtins
+        # What these functions set themselves, by `global`, they may set before they read it.
+        set_inside = frozenset(name for function in run.values() for name in function.writes)
+        now = frozenset(name for each in called for name in run[each].reads) - builtins - set_inside
         reads = names.reads | (names.builtin_reads - builtins) | (now - names.writes - names.maybe_writes)
         maybe_reads = (names.maybe_reads | later) - reads
         changes, maybe_changes, effects = set(names.changes), set[str](), list(names.effects)
@@ -231,7 +233,7 @@ class _State:
                 maybe_changes.add(RANDOM_STATE)
         for function in run.values():
             changes |= function.changes
-        maybe_writes = names.maybe_writes | frozenset(name for each in run.values() for name in each.writes)
+        maybe_writes = names.maybe_writes | set_inside
         inside = (replace(each, line=1) for function in run.values() for each in function.unknown)
         unknown = tuple(dict.fromkeys((*names.unknown, *inside)))
         needs, certain = self._needs(reads, maybe_reads)
@@ -251,7 +253,9 @@ class _State:
             needs=needs,
             undefined=frozenset(name for name in reads if name not in self.touches),
             maybe_undefined=frozenset(
-                name for name in later - reads - names.writes - names.maybe_writes if name not in self.touches
+                name
+                for name in later - reads - names.writes - names.maybe_writes - set_inside
+                if name not in self.touches
             ),
         )
         return self._with_shared_changes(done), certain

@@ -48,6 +48,16 @@ def test_name_that_failed_or_never_ran_is_undefined_not_gone() -> None:
     assert [each.kind for each in hidden_state(analyse(notebook(("print(x)", None))))] == ["undefined"]
 
 
+def test_name_that_a_function_sets_before_it_reads_it_is_missed_nowhere() -> None:
+    run = "def run():\n    global memory\n    memory = {}\n    return fetch(1)"
+    graph = analyse(notebook(run, "def fetch(n):\n    return memory.get(n)", "run()", "run(); memory"))
+    assert hidden_state(graph) == ()
+    assert {(edge.source, edge.target) for edge in graph.edges if edge.name == "memory"} == {("c", "d")}
+    assert {each.name for each in hidden_state(analyse(notebook("def fetch():\n    return memory", "fetch()")))} == {
+        "memory"
+    }
+
+
 def test_name_bound_only_below() -> None:
     (hidden,) = hidden_state(analyse(notebook(("print(x)", 2), ("x = 1", 1))))
     assert (hidden.cell, hidden.kind, hidden.other) == ("a", "later", "b")
