@@ -55,8 +55,8 @@ def page(browser: Browser, server: LabServer) -> Iterator[Page]:
 @pytest.fixture
 def lab(page: Page, server: LabServer, request: pytest.FixtureRequest) -> Iterator[Lab]:
     lab = Lab(page, server)
-    page.on("pageerror", problems := _Problems())
     lab.begin()
+    page.on("pageerror", problems := _Problems())
     yield lab
     page.remove_listener("pageerror", problems)
     page.unroute_all(behavior="ignoreErrors")

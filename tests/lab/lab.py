@@ -64,6 +64,8 @@ class Lab:
         self.wait_started()
 
     def reload(self) -> None:
+        # JupyterLab opens again what was open, some of it late: nothing for the next test.
+        self.spoiled = True
         self.page.reload()
         self.wait_started()
 
@@ -114,6 +116,16 @@ class Lab:
     def save(self) -> None:
         self.command("docmanager:save")
 
+    def wait_saved(self, path: str) -> None:
+        """Wait until the page has written what it shows of an open notebook: that follows a turn's end."""
+        self.page.wait_for_function(
+            """path => {
+              const widgets = [...window.jupyterapp.shell.widgets('main')];
+              return widgets.find(widget => widget.context?.path === path).context.model.dirty === false;
+            }""",
+            arg=path,
+        )
+
     # -------------------------------------------------------------------------------------------------- the panel
 
     @property
@@ -161,7 +173,7 @@ class Lab:
         return self.panel.locator(".jp-agent-turn")
 
     def wait_ended(self) -> None:
-        """Wait until the last turn has ended and what follows it (saving) is done."""
+        """Wait until the last turn has ended."""
         expect(self.turns().last).to_have_attribute("data-ended", "true", timeout=2 * TIMEOUT)
         expect(self.panel.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 

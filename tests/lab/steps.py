@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab.harness import write_notebook
@@ -27,9 +28,9 @@ def run(*cells: str) -> dict[str, Any]:
     return {"name": "run_cells", "arguments": {"cells": list(cells)}}
 
 
-def begin(lab: Lab, name: str, mode: str = "Accept edits") -> None:
+def begin(lab: Lab, name: str, mode: str = "Accept edits", cells: Sequence[tuple[str, str, str]] = CELLS) -> None:
     """Open a fresh notebook, and the panel in a mode in which nothing is asked."""
-    write_notebook(lab.server.root / name, CELLS)
+    write_notebook(lab.server.root / name, cells)
     lab.open(name)
     lab.show_panel()
     lab.panel.get_by_label("Mode", exact=True).select_option(label=mode)

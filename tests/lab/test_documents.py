@@ -24,6 +24,7 @@ def test_cells_change_and_run_in_the_open_notebook(lab: Lab, script: Script, not
     lab.wait_ended()
     assert lab.sources()[1] == "x = 41 + 1\n# here"
     assert "value 42" in lab.outputs(2)
+    lab.wait_saved(notebook_name)
     saved = lab.server.notebook(notebook_name)["cells"]
     assert saved[1]["source"] == ["x = 41 + 1\n", "# here"]
     assert "".join(saved[2]["outputs"][0]["text"]) == "value 42\n"
@@ -180,6 +181,7 @@ def test_a_notebook_opened_in_mid_turn_is_handed_over(lab: Lab, script: Script, 
     lab.wait_ended()
     assert lab.sources()[1] == "x = 3\n# here"
     expect(lab.page.locator(".jp-Dialog")).to_have_count(0)
+    lab.wait_saved(notebook_name)
     assert lab.server.notebook(notebook_name)["cells"][1]["source"] == ["x = 3\n", "# here"]
 
 

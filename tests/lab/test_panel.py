@@ -152,6 +152,7 @@ def test_restore_takes_back_this_turn_and_later_ones(lab: Lab, script: Script, n
         "() => window.jupyterapp.shell.currentWidget.content.model.cells.get(0).sharedModel.getSource() === 'x = 1'"
     )
     lab.wait_ended()
+    lab.wait_saved(notebook_name)
     assert lab.server.notebook(notebook_name)["cells"][0]["source"] in ("x = 1", ["x = 1"])
 
 

@@ -1,0 +1,92 @@
+"""An edit of an open notebook shows within 20 ms; a trivial cell is added and run within 60 ms (medians, localhost).
+
+The edit is timed from the request to the server until the editor's DOM has changed; adding and running by the times of
+the tools' events, so that the model's turn-taking is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import pairwise
+from typing import Any
+
+from _harness import Result
+from _lab import against_promise, lab_page
+
+EDITS, RUNS = 60, 30
+WATCH = """() => {
+  window.changes = [];
+  const editor = document.querySelector('.jp-Notebook .cm-content');
+  new MutationObserver(() => window.changes.push(performance.timeOrigin + performance.now()))
+    .observe(editor, { subtree: true, childList: true, characterData: true });
+}"""
+NAME = "bench.ipynb"
+
+
+def measure() -> list[Result]:
+    from lab.harness import free_port, write_notebook
+
+    port = free_port()
+    with lab_page(f"http://127.0.0.1:{port}") as lab:
+        write_notebook(lab.server.root / NAME, [("first", "code", "x = 0")])
+        lab.open(NAME)
+        return [
+            against_promise("edit request to changed DOM", "ms", edits(lab), 20),
+            against_promise("add and run a trivial cell", "ms", runs(lab, port), 60),
+        ]
+
+
+def edits(lab: Any) -> list[float]:
+    """Milliseconds of each edit."""
+    lab.page.evaluate(WATCH)
+    kernel = next(s["kernel"]["id"] for s in lab.server.get("api/sessions") if s["path"] == NAME)
+    times = []
+    source = "x = 0"
+    for number in range(1, EDITS + 1):
+        changed = f"x = {number}"
+        request = {
+            "kernel": kernel,
+            "path": str(lab.server.root.resolve() / NAME),
+            "action": "change",
+            "order": ["first"],
+            "known": ["first"],
+            "insert": {},
+            "seen": {},
+            "set": {"first": {"source": changed}},
+            "expected": {"first": source},
+        }
+        lab.page.evaluate("() => { window.changes.length = 0; }")
+        began = time.time() * 1000
+        lab.server.request("POST", "jupyter-agent/bridge", request)
+        lab.page.wait_for_function("() => window.changes.length > 0")
+        times.append(lab.page.evaluate("() => window.changes[0]") - began)
+        source = changed
+    return times
+
+
+def runs(lab: Any, port: int) -> list[float]:
+    """Milliseconds of each pair of calls: insert a cell at the end, run it."""
+    from lab.steps import journal
+
+    from jupyter_agent.testing.scripted import ScriptedServer
+
+    insert = {"op": "insert", "type": "code", "source": "1 + 1"}
+    script: list[dict[str, Any]] = [{"calls": [{"name": "read_cells", "arguments": {}}]}]
+    for _ in range(RUNS):
+        script.append({"calls": [{"name": "edit_cells", "arguments": {"ops": [insert]}}]})
+        run = {"name": "run_cells", "arguments": {"cells": ["{{regex:id=(\\S+)}}"]}}
+        script.append({"calls": [run]})
+    lab.show_panel()
+    lab.panel.get_by_label("Mode", exact=True).select_option(label="Accept edits")
+    with ScriptedServer([*script, {"text": "Done."}], port=port):
+        lab.ask("Add and run cells")
+        lab.wait_ended()
+    took = []
+    for event, after in pairwise([e for e in journal(lab) if e["type"] in ("tool_start", "tool_result")]):
+        if event["type"] == "tool_start" and after["type"] == "tool_result" and event["name"] != "read_cells":
+            assert not after["is_error"], json.dumps(after["content"])
+            took.append((after["time"] - event["time"]) * 1000)
+    pairs = [add + run for add, run in zip(took[::2], took[1::2], strict=True)]
+    # The first run also waits for the kernel's first answer to us.
+    return pairs[1:]
