@@ -16,7 +16,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUNDLE = "share/jupyter/labextensions/jupyter-agent-live/"
 ENABLED = "etc/jupyter/jupyter_server_config.d/jupyter_agent.json"
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are a POSIX shell's")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="the commands are a POSIX shell's"),
+    pytest.mark.timeout(400),
+]
 
 
 def command(*arguments: str | Path, cwd: Path | None = None, **environment: str) -> str:
