@@ -16,6 +16,10 @@ _RANDOM_IDS: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
+_FRAME_STYLE = re.compile(r"<style(?: scoped)?>(?:\s*\.dataframe [^{}]*\{[^{}]*\})+\s*</style>\s*")
+"""The layout that pandas puts before each frame, not the same in all its versions; a Styler's own is of `#T_…`."""
+
+
 class _Tables(HTMLParser):
     """Collects each outermost table as rows of cell texts, and the markup outside of tables."""
 
@@ -74,7 +78,7 @@ def without_random_ids(markup: str) -> str:
 
 def same_html(old: str, new: str, rules: Rules) -> bool:
     """Whether two pieces of HTML show the same: tables cell by cell with the text rules, all else as markup."""
-    old, new = without_random_ids(old), without_random_ids(new)
+    old, new = (_FRAME_STYLE.sub("", without_random_ids(markup)) for markup in (old, new))
     if old == new:
         return True
     before, after = _parsed(old), _parsed(new)

@@ -175,6 +175,16 @@ def test_changed_frames_are_seen(changed: str) -> None:
     assert not same_html(FRAME.format(a="0.30000000000000004"), changed, RULES)
 
 
+def test_the_layout_that_pandas_gives_every_frame_is_no_value() -> None:
+    table = '<table border="1" class="dataframe"><tr><td>1</td></tr></table>'
+    rule = ".dataframe tbody tr th {\n        vertical-align: top;\n    }"
+    old, new = f"<div>\n{table}\n</div>", f"<div>\n<style scoped>\n    {rule}\n\n    {rule}\n</style>\n{table}\n</div>"
+    coloured = f"<div>\n<style>\n#T_12345_row0 {{color: red}}\n</style>\n{table}\n</div>"
+    for one, two, same_shown in ((old, new, True), (old, coloured, False), (new, coloured, False)):
+        difference = output_difference([display(text__html=one)], [display(text__html=two)], RULES)
+        assert (difference == "") is same_shown
+
+
 def test_padding_of_a_frames_text_form_does_not_count_but_its_values_do() -> None:
     old = display(text__plain="   mean\na  0.30000000000000004", text__html=FRAME.format(a="0.30000000000000004"))
     new = display(text__plain="  mean\na  0.3", text__html=FRAME.format(a="0.3"))
