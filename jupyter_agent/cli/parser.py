@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 MODES = ("plan", "review", "accept-edits", "auto")
 
@@ -27,6 +28,24 @@ written to that notebook; 2 wrong usage; 130 interrupted (what was written befor
 """
 
 
+class _Intermixed(argparse.ArgumentParser):
+    """Takes options between its positional arguments too: `tool NAME --notebook N JSON`.
+
+    argparse itself would give an optional positional nothing as soon as an option follows the one before it.
+    """
+
+    _mixing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[argparse.Namespace, list[str]]:  # type: ignore[override]
+        if self._mixing:
+            return super().parse_known_args(args, namespace)
+        self._mixing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._mixing = False
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="jupyter agent",
@@ -35,7 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Intermixed)
     _add_run(commands)
     _add_tool(commands)
     _add_refactoring(commands)
@@ -44,7 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_run(commands: argparse._SubParsersAction[_Intermixed]) -> None:
     run = commands.add_parser("run", help="give the agent a task on a notebook or folder")
     run.add_argument("target", metavar="NOTEBOOK|DIR")
     run.add_argument("prompt")
@@ -60,7 +79,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.add_argument("--trust", action="store_true", help="trust this folder's rules files and git configuration")
 
 
-def _add_tool(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_tool(commands: argparse._SubParsersAction[_Intermixed]) -> None:
     tool = commands.add_parser("tool", help="call one tool, as the model would")
     tool.add_argument("name", metavar="NAME")
     tool.add_argument("arguments", metavar="JSON", nargs="?", default="{}")
@@ -75,7 +94,7 @@ def _add_tool(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     tools.add_argument("--all", action="store_true", help="with those that are found through find_tools")
 
 
-def _add_refactoring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_refactoring(commands: argparse._SubParsersAction[_Intermixed]) -> None:
     refactor = _with_notes(
         commands, "refactor", "refactor notebooks, proved by running them before and after", REFACTOR_EPILOG
     )
@@ -108,13 +127,13 @@ def _add_refactoring(commands: argparse._SubParsersAction[argparse.ArgumentParse
 
 
 def _with_notes(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str, epilog: str
+    commands: argparse._SubParsersAction[_Intermixed], name: str, summary: str, epilog: str
 ) -> argparse.ArgumentParser:
     formatter = argparse.RawDescriptionHelpFormatter
     return commands.add_parser(name, help=summary, description=summary, epilog=epilog, formatter_class=formatter)
 
 
-def _add_conversations(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_conversations(commands: argparse._SubParsersAction[_Intermixed]) -> None:
     listing = commands.add_parser("conversations", help="list conversations, newest first")
     listing.add_argument("--json", action="store_true")
     show = commands.add_parser("show", help="print a conversation")
@@ -128,7 +147,7 @@ def _add_conversations(commands: argparse._SubParsersAction[argparse.ArgumentPar
     export.add_argument("id", metavar="ID")
 
 
-def _add_others(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_others(commands: argparse._SubParsersAction[_Intermixed]) -> None:
     demo = commands.add_parser(
         "demo", help="watch a recorded model repair a notebook with real tools and a real kernel"
     )

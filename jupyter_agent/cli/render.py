@@ -52,7 +52,12 @@ def make_console(stream: IO[str] | None = None) -> Console:
     """A console that writes plain, unwrapped text where the stream is no terminal."""
     from rich.console import Console
 
-    return Console(file=stream or sys.stdout, highlight=False, soft_wrap=True, force_jupyter=False)
+    class OurConsole(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich ends the program on the spot, in the middle of what is written and of open kernels.
+            raise BrokenPipeError
+
+    return OurConsole(file=stream or sys.stdout, highlight=False, soft_wrap=True, force_jupyter=False)
 
 
 class Renderer:

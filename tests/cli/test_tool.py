@@ -159,3 +159,14 @@ def test_ctrl_c_interrupts_the_cell_in_a_kernel_that_stays(tmp_path: Path, kerne
     assert "Traceback" not in errors
     _, state = tool("control_kernel", notebook, "--kernel", kernel, action="status")
     assert state["details"]["kernel"]["status"] == "idle"
+
+
+def test_options_may_stand_between_the_arguments(tmp_path: Path) -> None:
+    notebook_file(tmp_path / "a.ipynb", "x = 1")
+    middle = run_program("tool", "read_cells", "--notebook", "a.ipynb", '{"cells": "all"}', cwd=tmp_path)
+    assert (middle.returncode, middle.stderr) == (0, "")
+    assert "x = 1" in middle.stdout
+    dry = run_program("refactor", "strip-outputs", "--no-verify", "a.ipynb", cwd=tmp_path)
+    assert "a.ipynb" in dry.stdout
+    alone = run_program("refactor", "strip-outputs", cwd=tmp_path)
+    assert "strip-outputs: " in alone.stderr
