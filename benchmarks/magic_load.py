@@ -15,7 +15,7 @@ from collections.abc import Callable
 from _harness import Result, command, paired
 
 ALLOWANCE = 0.030
-"""Seconds that loading may add (issue: less than 30 ms over bare IPython)."""
+"""Seconds that loading may add to bare IPython."""
 
 
 def measure() -> list[Result]:

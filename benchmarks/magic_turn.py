@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 REPLIES = 6
 ALLOWANCE = 0.050
-"""Seconds per reply that the agent may add (issue: at most 50 ms a turn without the model)."""
+"""Seconds that the agent may add to each reply, a turn in the sense of `--max-turns`."""
 
 
 def script() -> list[dict[str, Any]]:
