@@ -7,6 +7,7 @@ Without FOLDER the README's are renewed; else all scenes are put there.
 
 from __future__ import annotations
 
+import io
 import sys
 import tempfile
 from pathlib import Path
@@ -17,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from lab.harness import BROWSER_ARGUMENTS, LabServer, find_browser, free_port, running, write_notebook  # noqa: E402
 from lab.lab import Lab  # noqa: E402
+from PIL import Image  # noqa: E402
 from playwright.sync_api import expect, sync_playwright  # noqa: E402
 
 from jupyter_agent.testing.scripted import ScriptedServer  # noqa: E402
@@ -55,8 +57,8 @@ SCRIPT = [
     {"calls": [{"name": "run_cells", "arguments": {"cells": ["read", "clean", "mean"]}}]},
     {
         "text": "The weekly means are there now, from 28 of 29 days:\n\n"
-        "| week | mean |\n|---|--:|\n| 40 | 3.18 |\n| 41 | 3.60 |\n| 42 | 4.10 |\n| 43 | 4.58 |\n| 44 | 4.89 |\n\n"
-        "October 29 is left out because the file says `closed`. If the shop should count as *open with an unknown price*, "
+        "| week | mean |\n|---|--:|\n| 40 | 3.18 |\n| 41 | 3.56 |\n| 42 | 4.05 |\n| 43 | 4.54 |\n| 44 | 4.89 |\n\n"
+        "October 29 is left out because the file says `closed`. If that day should count as *open, price unknown*, "
         "interpolate instead: `prices.price.interpolate()`."
     },
 ]
@@ -80,7 +82,9 @@ def main() -> None:
             if folder is not None:
                 lab.page.screenshot(path=folder / f"{scene}.png")
             elif scene in README_SCENES:
-                lab.page.screenshot(path=ROOT / "docs" / f"{scene}.png")
+                taken = io.BytesIO(lab.page.screenshot())
+                # A clone should not carry more of a picture than a reader sees of it.
+                Image.open(taken).quantize(128).save(ROOT / "docs" / f"{scene}.png", optimize=True)
 
         (server.root / "prices.csv").write_text(CSV)
         write_notebook(server.root / NAME, CELLS)
