@@ -125,14 +125,19 @@ class ServedNotebook:
         queue: asyncio.Queue[CellsChanged] = asyncio.Queue()
         found = weakref.ref(queue)
 
-        def changed(name: str, cells: list[str]) -> None:
+        def tell(name: str, cells: list[str]) -> None:
             if name == self.name and cells and (alive := found()) is not None:
                 alive.put_nowait(CellsChanged(tuple(cells)))
 
+        def tell_of_page(name: str, cells: list[str]) -> None:
+            # A page of a room cannot tell our changes from a person's, but the room can.
+            if not isinstance(self._open, SharedDocument):
+                tell(name, cells)
+
         # A queue lives as long as somebody iterates over it.
-        for told in (self._pages, self._rooms):
-            if told is not None:
-                weakref.finalize(queue, told.watch(changed))
+        weakref.finalize(queue, self._pages.watch(tell_of_page))
+        if self._rooms is not None:
+            weakref.finalize(queue, self._rooms.watch(tell))
         closed = self._closed.watch() if self._open is None else None
         return self._drain(queue, closed)
 

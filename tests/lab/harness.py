@@ -74,7 +74,7 @@ def without(what: str) -> NoReturn:
 
 
 def check_bundle() -> None:
-    """Fails when the labextension was not built, or was built by `pip install` from other sources than there are now."""
+    """Fails when the labextension was not built, or `pip install` built it from other sources than there are now."""
     if not (BUNDLE / "package.json").is_file():
         pytest.fail("the labextension is not built: `pip install -e .` does that")
     built_from = BUNDLE / "sources.sha256"
@@ -101,6 +101,16 @@ def wait_for(condition: Callable[[], Any], what: str, timeout: float = 90.0) -> 
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {timeout:g} s: {what}")
         time.sleep(0.03)
+
+
+def write_settings(folder: Path, but: Sequence[str] = ()) -> None:
+    """JupyterLab's settings for a test: nothing that pops up, nothing that happens by itself."""
+    for plugin, values in SETTINGS.items():
+        if plugin not in but:
+            owner, _, name = plugin.partition(":")
+            file = folder / owner / f"{name}.jupyterlab-settings"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(values))
 
 
 class LabServer:
@@ -137,14 +147,8 @@ class LabServer:
         for name in ("root", "home", "config", "data", "runtime", "settings", "workspaces", "labextensions"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         self._set_collaboration()
-        for plugin, values in SETTINGS.items():
-            owner, _, name = plugin.partition(":")
-            file = self.folder / "settings" / owner / f"{name}.jupyterlab-settings"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            if plugin == SAVING and self.collaboration:
-                # A room saves by itself, and only while somebody in it wants that.
-                continue
-            file.write_text(json.dumps(values))
+        # A room saves by itself, and only while somebody in it wants that.
+        write_settings(self.folder / "settings", but=(SAVING,) if self.collaboration else ())
         if self.python is None:
             self._enable()
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
@@ -194,7 +198,7 @@ class LabServer:
             link.symlink_to(BUNDLE)
 
     def _set_collaboration(self) -> None:
-        """jupyter-collaboration, where it is installed, is switched on by that: here it is only where a test is of it."""
+        """Installing jupyter-collaboration switches it on: here it is on only where a test is of it."""
         if importlib.util.find_spec("jupyter_server_ydoc") is None:
             return
         config = self.folder / "config"

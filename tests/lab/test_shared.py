@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -14,6 +14,19 @@ from lab.harness import LabServer, running, wait_for, without, write_notebook
 from lab.lab import Lab
 from lab.steps import CELLS, READ, edit, journal, run
 from playwright.sync_api import Browser, expect
+
+Cells = Sequence[tuple[str, str, str]]
+EDIT_ITSELF = """\
+import os, re
+from ipykernel.connect import get_connection_file
+from jupyter_agent.notebook.bridge import Bridge, BridgedNotebook
+from jupyter_agent.notebook.document import ReplaceSource, Target
+from jupyter_agent.testing.effects import commit
+bridge = Bridge.from_environment(os.environ, re.search("kernel-(.*).json", get_connection_file())[1])
+notebook = BridgedNotebook(bridge, await bridge.path())
+other = (await notebook.cells())[1]
+await commit(await notebook.edit([ReplaceSource(Target(other.id, other.hash), "y = 2")]))
+await notebook.set_outputs(other.id, [{"output_type": "stream", "name": "stdout", "text": "from afar"}], 7)"""
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +52,13 @@ def pages(browser: Browser, shared_server: LabServer) -> Iterator[tuple[Lab, Lab
         context.close()
 
 
-def begin(pages: tuple[Lab, Lab], name: str, mode: str = "Accept edits") -> None:
+def begin(pages: tuple[Lab, Lab], name: str, mode: str = "Accept edits", cells: Cells = CELLS) -> None:
     """One fresh notebook in both pages."""
     mine = pages[0]
-    write_notebook(mine.server.root / name, CELLS)
+    write_notebook(mine.server.root / name, cells)
     for lab in pages:
         lab.open(name)
-        wait_for(lambda lab=lab: lab.sources() == [source for _, _, source in CELLS], "the room's cells are shown")
+        wait_for(lambda lab=lab: lab.sources() == [source for _, _, source in cells], "the room's cells are shown")
     mine.page.bring_to_front()
     mine.show_panel()
     mine.panel.get_by_label("Mode", exact=True).select_option(label=mode)
@@ -151,6 +164,19 @@ def test_a_cell_that_is_edited_and_run_at_once_runs_as_edited(pages: tuple[Lab, 
         expect(lab.cell(2).locator(".jp-OutputArea-output")).to_have_text("value 11")
     same_everywhere(pages, "at-once.ipynb")
     assert theirs.sources()[1] == "x = 11\n# here"
+
+
+def test_a_cell_edits_another_one_of_its_notebook_while_it_runs(pages: tuple[Lab, Lab]) -> None:
+    """The way that the magic takes to its own notebook leads into the room too."""
+    mine, theirs = pages
+    begin(pages, "itself.ipynb", cells=[("first", "code", EDIT_ITSELF), ("other", "code", "y = 1")])
+    mine.editor(0).click()
+    mine.page.keyboard.press("Control+Enter")
+    for lab in pages:
+        expect(lab.cell(1).locator(".jp-OutputArea-output")).to_have_text("from afar")
+        expect(lab.cell(1).locator(".jp-InputPrompt")).to_contain_text("[7]")
+    assert same_everywhere(pages, "itself.ipynb")[1] == "y = 2"
+    assert theirs.sources()[0] == EDIT_ITSELF
 
 
 def test_n17_undo_in_a_page_leaves_the_agents_change(pages: tuple[Lab, Lab], script: Script) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lab.harness import free_port, wait_for, without
+from lab.harness import COLLABORATION, free_port, wait_for, without, write_settings
 
 PROXY = "configurable-http-proxy"
 ADMIN = "tests-admin-token"
@@ -74,6 +74,14 @@ class JupyterHub:
         enabled.parent.mkdir(parents=True)
         extensions = {"jupyter_agent": True, "jupyter_server_ydoc": False}
         enabled.write_text(json.dumps({"ServerApp": {"jpserver_extensions": extensions}}))
+        page = self.folder / "enabled" / "labconfig" / "page_config.json"
+        page.parent.mkdir()
+        page.write_text(json.dumps({"disabledExtensions": dict.fromkeys(COLLABORATION, True)}))
+        write_settings(self.folder / "settings")
+        folders = {
+            "JUPYTER_CONFIG_PATH": str(self.folder / "enabled"),
+            "JUPYTERLAB_SETTINGS_DIR": str(self.folder / "settings"),
+        }
         config = CONFIG.format(
             port=self.port,
             hub_port=free_port(),
@@ -82,7 +90,7 @@ class JupyterHub:
             proxy=str(Path(proxy).resolve()),
             homes=str(self.folder / "homes"),
             python=sys.executable,
-            environment={**self._environment, "JUPYTER_CONFIG_PATH": str(self.folder / "enabled")},
+            environment={**self._environment, **folders},
             password=PASSWORD,
             admin=ADMIN,
         )
