@@ -60,7 +60,9 @@ def begin(pages: tuple[Lab, Lab], name: str, mode: str = "Accept edits", cells: 
         lab.open(name)
         wait_for(lambda lab=lab: lab.sources() == [source for _, _, source in cells], "the room's cells are shown")
     mine.page.bring_to_front()
-    mine.show_panel()
+    # Notebooks that come up late take the focus: the panel is shown, and whoever writes in it clicks there first.
+    mine.command("jupyter-agent:focus")
+    expect(mine.field).to_be_visible()
     mine.panel.get_by_label("Mode", exact=True).select_option(label=mode)
 
 
