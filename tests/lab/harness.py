@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import platform
+import random
 import runpy
 import shutil
 import socket
@@ -86,10 +87,12 @@ def check_bundle() -> None:
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+    """Below the ports that systems give out by themselves, so that no kernel started meanwhile takes it."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as found, contextlib.suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_for(condition: Callable[[], Any], what: str, timeout: float = 90.0) -> Any:
