@@ -106,6 +106,7 @@ def test_a_notebook_renamed_or_moved_in_mid_turn(lab: Lab, script: Script, noteb
         "async ([from, to]) => { await window.jupyterapp.serviceManager.contents.rename(from, to); }",
         [notebook_name, where],
     )
+    lab.page.wait_for_function("path => window.jupyterapp.shell.currentWidget.context.path === path", arg=where)
     model.gate("renamed").open()
     lab.wait_ended()
     assert lab.sources()[1] == "x = 2\n# here", "the turn follows its notebook"
