@@ -34,6 +34,8 @@ c.Spawner.cmd = [{python!r}, "-m", "jupyterhub.singleuser"]
 c.Spawner.args = ["--allow-root", "--LabApp.expose_app_in_browser=True"]
 c.Spawner.environment = {environment!r}
 c.Spawner.start_timeout = c.Spawner.http_timeout = 180
+# A server that is interrupted may wait for a worker thread of its web framework for ever: it is ended soon.
+c.LocalProcessSpawner.interrupt_timeout = c.LocalProcessSpawner.term_timeout = 3
 c.JupyterHub.authenticator_class = "dummy"
 c.DummyAuthenticator.password = {password!r}
 c.DummyAuthenticator.allowed_users = {{"alice", "bob"}}
@@ -130,7 +132,7 @@ class JupyterHub:
             # It ends its proxy and the users' servers.
             self.process.terminate()
             try:
-                self.process.wait(60)
+                self.process.wait(150)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
