@@ -48,6 +48,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, model_environment: dict[str
 def page(browser: Browser, server: LabServer) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     opened = context.new_page()
+    # "Leave this page?" is asked when something is unsaved: yes.
+    opened.on("dialog", lambda dialog: dialog.accept())
     yield opened
     context.close()
 

@@ -73,6 +73,7 @@ export class DocumentBridge {
       this.reportChanges(panel);
     });
     panel.context.pathChanged.connect((_, renamed) => {
+      this.renamed.set(path, renamed);
       this.socket.send({ type: 'renamed', path, to: renamed });
       path = renamed;
       this.tellState(panel, true);
@@ -127,7 +128,9 @@ export class DocumentBridge {
   private async answer(request: IRequest): Promise<void> {
     const reply = { type: 'document', id: request.id };
     try {
-      const panel = findPanel(this.tracker, request.path);
+      // The server may have asked before it heard of a rename.
+      const renamed = this.renamed.get(request.path);
+      const panel = findPanel(this.tracker, request.path) ?? (renamed ? findPanel(this.tracker, renamed) : null);
       if (!panel) {
         throw new Declined('missing', `${request.path} is not open in this page any more.`);
       }
@@ -164,5 +167,6 @@ export class DocumentBridge {
   }
 
   private readonly socket: Socket;
+  private readonly renamed = new Map<string, string>();
   private changing = false;
 }
