@@ -36,7 +36,7 @@ def test_f78_twenty_edits_do_not_make_it_trusted(lab: Lab, script: Script, noteb
     lab.wait_ended()
     assert lab.sources()[1].count("# here") == 20
     assert lab.page.evaluate(TRUST)[3] is False
-    lab.save()
+    lab.wait_saved(notebook_name)
     lab.reload()
     lab.open(notebook_name)
     assert lab.page.evaluate(TRUST)[3] is False
