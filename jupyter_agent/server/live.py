@@ -56,7 +56,7 @@ class Live:
         self._clients: list[Send] = []
         self._approvals: dict[str, asyncio.Future[Approval]] = {}
         self._question: Question | None = None
-        self._sending = 0
+        self._sending = self._stops = 0
         self._partial: dict[str, str] = {}
         self._status: Json = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -155,10 +155,18 @@ class Live:
             raise Refused(
                 f"The message is too long ({len(text):,} characters). Put it into a file and mention that with @."
             )
-        await self.connect()
         self._sending += 1
+        stops = self._stops
         try:
-            stop = await self.conversation.send(text, id=str(message["id"]), attachments=attachments)
+            await self.connect()
+            sending = asyncio.ensure_future(
+                self.conversation.send(text, id=str(message["id"]), attachments=attachments)
+            )
+            if self._stops != stops:
+                # Stop was pressed before the turn began: the message is kept, the turn ends as it begins.
+                await asyncio.sleep(0)
+                await self.conversation.stop()
+            stop = await sending
         finally:
             self._sending -= 1
         if stop is not None:
@@ -188,6 +196,7 @@ class Live:
             question.answer.set_result(str(message["text"]))
 
     async def _stop(self, message: Json) -> None:
+        self._stops += 1
         await self.conversation.stop()
 
     async def _mode(self, message: Json) -> None:

@@ -155,3 +155,18 @@ async def test_what_is_switched_off_stays_here(server: LabServer, script: Script
     saved = lambda: server.notebook("kept.ipynb")["cells"][0]["outputs"]  # noqa: E731
     outputs = await asyncio.to_thread(wait_for, saved, "the person's notebook has the outputs")
     assert "".join(outputs[0]["text"]) == "confidential\n"
+
+
+async def test_f42_stop_right_after_a_message_stops_its_turn(server: LabServer, script: Script) -> None:
+    model = script({"text": "", "calls": [WRITE]}, {"text": "Done."})
+    client = await Client.connect(server, create(server, mode="accept-edits"))
+    client.ask("Write it")
+    client.tell({"type": "stop"})
+    stop = await client.until("stop")
+    client.ask("Now really")
+    after = await client.until("stop", count=2)
+    await client.close()
+    assert (stop["reason"], after["reason"]) == ("stopped", "done")
+    assert [event["text"] for event in client.journalled if event["type"] == "user"] == ["Write it", "Now really"]
+    assert len(model.messages) == 2
+    (server.root / "note.txt").unlink()

@@ -167,6 +167,8 @@ function changeCell(cell: ICellModel, fields: IFields): void {
   }
   if (fields.outputs !== undefined && cell.type === 'code') {
     const code = cell as ICodeCellModel;
+    // Outputs that are put back were not made by a run just now: they show as those of a file that was just opened.
+    code.trusted = code.trusted && fields.outputs.length === 0;
     code.outputs.fromJSON(fields.outputs);
     code.executionCount = fields.execution_count ?? null;
   }
