@@ -1,4 +1,4 @@
-"""Cells of an open notebook run through its page: input(), displays, Stop and the person's queue are JupyterLab's own."""
+"""Cells of an open notebook run through its page: input(), displays, Stop and the queue are JupyterLab's own."""
 
 from __future__ import annotations
 
