@@ -41,7 +41,9 @@ def main(argv: list[str] | None = None) -> int:
         parser.print_help()
         return USAGE
     try:
-        return _dispatch(arguments)
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

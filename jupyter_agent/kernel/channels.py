@@ -95,8 +95,11 @@ class Channels:
             if answered and self._iopub_seen.is_set():
                 break
             if answered:
-                # Our subscription came too late for the statuses of these requests: provoke new ones.
+                # Our subscription came too late for the statuses of these requests: provoke new ones. Kernels without a
+                # control thread (R's) have none for control, and a busy one answers nowhere else.
                 asked.append(self.ask("kernel_info_request", {}, channel="control"))
+                if asked[0].done():
+                    asked.append(self.ask("kernel_info_request", {}))
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._iopub_seen.wait(), 0.2)
             await self._check_opening(began, timeout)

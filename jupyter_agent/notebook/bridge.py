@@ -110,8 +110,7 @@ class BridgedNotebook:
         return await self._document.cells()
 
     async def metadata(self) -> Mapping[str, Any]:
-        await self._document.cells()
-        return self._document.metadata
+        return await self._document.current_metadata()
 
     async def edit(self, operations: Sequence[Operation]) -> Effect[EditOutcome]:
         cells = await self.cells()

@@ -5,6 +5,7 @@ The holder checks, in the same instant in which it changes anything, that the ce
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,13 @@ Json = dict[str, Any]
 Ask = Callable[[str, Json], Awaitable[Json]]
 """(action, fields) -> result; raises NotebookRefused when the holder declines."""
 
+FRESH = 0.002
+"""Seconds for which a read stands for the next one: steps of one call read again at once, a person cannot type between.
+Changes are checked by the holder itself, whatever was read."""
+
+METADATA_FRESH = 1.0
+"""Seconds for which the notebook's own metadata (its language, its kernel) are taken to be as last read."""
+
 ATTEMPTS = 10
 """Changes tried when the person's typing keeps coming between our read and our change."""
 
@@ -27,12 +35,22 @@ class RemoteDocument:
     def __init__(self, ask: Ask, name: str) -> None:
         self._ask, self._name = ask, name
         self._outputs: dict[str, tuple[int, Json]] = {}
+        self._read: tuple[Cell, ...] = ()
+        self._read_at = -METADATA_FRESH
         self.metadata: Mapping[str, Any] = {}
         self.minor = 5
 
     async def cells(self) -> tuple[Cell, ...]:
         """All cells as the holder has them now."""
+        if time.monotonic() - self._read_at < FRESH:
+            return self._read
         return self._take(await self._ask("read", {"seen": self._seen()}))
+
+    async def current_metadata(self) -> Mapping[str, Any]:
+        """The notebook's metadata, at most a second old."""
+        if time.monotonic() - self._read_at >= METADATA_FRESH:
+            await self.cells()
+        return self.metadata
 
     async def rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
         """Replace the cells by `make(cells)` in one transaction of the holder; repeated when the person was faster."""
@@ -48,16 +66,22 @@ class RemoteDocument:
             except NotebookRefused as refused:
                 if refused.kind != "stale":
                     raise
+                self._forget()
         raise Stale(f"{self._name} is being changed all the time. Wait for a pause and repeat the step.")
 
     async def set_outputs(
         self, cell: str, outputs: Sequence[Output], execution_count: int | None, timing: Mapping[str, str] | None
     ) -> None:
+        self._forget()
         fields = {"cell": cell, "outputs": list(outputs), "execution_count": execution_count}
         await self._ask("outputs", {**fields, "timing": dict(timing) if timing else None})
 
     async def save(self) -> None:
         await self._ask("save", {})
+
+    def _forget(self) -> None:
+        """What was read no longer stands for the next read."""
+        self._read_at = min(self._read_at, time.monotonic() - FRESH)
 
     def _seen(self) -> dict[str, int]:
         """The outputs we have, by revision."""
@@ -79,7 +103,8 @@ class RemoteDocument:
         self._outputs = kept
         self.metadata = state.get("metadata") or {}
         self.minor = int(state.get("minor", 5))
-        return tuple(cells)
+        self._read, self._read_at = tuple(cells), time.monotonic()
+        return self._read
 
 
 def difference(before: Sequence[Cell], after: Sequence[Cell]) -> Json | None:

@@ -156,7 +156,10 @@ async def verify(
     verdicts = [_verdict(pair, before, after, rules) for pair in pairs]
     if base.execute and not files:
         same = _same_beginning(base.cells, cells)
-        verdicts = [_untouched(each) if set(each.cells) <= same else each for each in verdicts]
+        verdicts = [
+            _untouched(each) if {cell.id for cell in (*pair.old, *pair.new)} <= same else each
+            for each, pair in zip(verdicts, pairs, strict=True)
+        ]
     if any(item.verdict == "changed" for item in verdicts):
         # The original twice: against its first run where it was executed, else the notebook's own code against itself.
         once = before or after
@@ -260,9 +263,13 @@ def _error_verdict(
         return "same", f"It fails as it did before: {run.reason}"
     if run.needs:
         return "unproven", f"It needs {run.needs}: {run.reason}"
-    skipped = _skipped_before((pair.new or pair.old)[0], after)
+    first = (pair.new or pair.old)[0]
+    skipped = _skipped_before(first, after)
     if skipped:
         return "unproven", f"It fails ({run.reason}), but {skipped} before it was not run."
+    stopping = next((id for id, each in after.cells.items() if each.foreseen and id != first.id), None)
+    if before is None and stopping is not None and all(cell.execution_count is None for cell in pair.old):
+        return "unproven", f"It fails ({run.reason}), but it was never run: the error in cell {stopping} came before."
     if run.error[0] == "NameError" and before is None and any(cell.execution_count for cell in pair.old):
         return "new_error", f"{run.reason}. Its stored output came from a kernel that knew more: hidden state."
     return "new_error", run.reason
@@ -276,9 +283,10 @@ def _chance(
         return verdict
     cells = pair.old if executed else pair.new
     second = [again.cells[cell.id] for cell in cells]
-    if all(run.status == "ok" or run.foreseen for run in second) and not output_difference(
-        _outputs(cells, once), _outputs(cells, again), rules
-    ):
+    if not all(run.status == "ok" or run.foreseen for run in second):
+        # What was not run to its end a second time says nothing of chance.
+        return verdict
+    if not output_difference(_outputs(cells, once), _outputs(cells, again), rules):
         return verdict
     reason = "Its output differs between two runs of the same code, so nothing follows from the difference."
     return CellVerdict(verdict.cells, verdict.index, "not_deterministic", reason, verdict.difference, verdict.seconds)

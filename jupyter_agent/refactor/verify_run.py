@@ -150,9 +150,11 @@ _NUMPY = re.compile(r"\b(?:numpy|pandas|scipy|sklearn|seaborn|statsmodels|pylab)
 
 async def _seed(kernel: Kernel, code: Sequence[Cell]) -> None:
     """Leaves no name and no count behind; a kernel that cannot do it runs unseeded."""
-    lines = ["import random", "random.seed(0)"]
+    lines = ["import random"]
     if any(_NUMPY.search(cell.source) for cell in code):
         lines += ["import numpy", "numpy.random.seed(0)"]
+    # Last: an import may draw.
+    lines += ["random.seed(0)"]
     execution = await kernel.run(f"exec({chr(10).join(lines)!r}, {{}})", silent=True, store_history=False)
     await execution.wait(SEEDING)
 

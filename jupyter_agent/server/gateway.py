@@ -36,11 +36,11 @@ class Channel:
     """One channel's messages, in order."""
 
     def __init__(self, name: str, send: Callable[[str, dict[str, Any]], None]) -> None:
-        self._name, self._send = name, send
+        self.name, self._send = name, send
         self._messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 
     def send(self, message: dict[str, Any]) -> None:
-        self._send(self._name, message)
+        self._send(self.name, message)
 
     async def get_msg(self, timeout: float | None = None) -> dict[str, Any]:
         return await asyncio.wait_for(self._messages.get(), timeout)
@@ -60,6 +60,7 @@ class GatewayClient:
         self.shell_channel = Channel("shell", self._send)
         self.control_channel = Channel("control", self._send)
         self.iopub_channel = Channel("iopub", self._send)
+        self.stdin_channel = Channel("stdin", self._send)
         self._outgoing: asyncio.Queue[str] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
         self.problem = ""
@@ -107,7 +108,7 @@ class GatewayClient:
             writer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await writer
-            socket.close()
+            _hang_up(socket)
 
     async def _request(self) -> Any:
         from jupyter_server.gateway.gateway_client import GatewayClient as Settings
@@ -144,11 +145,9 @@ class GatewayClient:
         else:
             message = json.loads(data)
         self.dead = self.dead or message.get("content", {}).get("execution_state") == "dead"
-        channel = {"shell": self.shell_channel, "control": self.control_channel, "iopub": self.iopub_channel}.get(
-            message.get("channel")
-        )
-        if channel is not None:
-            channel.receive(message)
+        for channel in (self.shell_channel, self.control_channel, self.iopub_channel, self.stdin_channel):
+            if channel.name == message.get("channel"):
+                channel.receive(message)
 
 
 def behind_gateway(link: Link, kernel_id: str) -> Link:
@@ -172,6 +171,14 @@ def behind_gateway(link: Link, kernel_id: str) -> Link:
         return True
 
     return replace(link, client=client, alive=alive, log=lambda: "".join(client.problem for client in clients))
+
+
+def _hang_up(socket: Any) -> None:
+    """Close at once: the polite way keeps the connection for seconds, and nobody may be there for as long."""
+    stream = getattr(socket.protocol, "stream", None)
+    socket.close()
+    if stream is not None:
+        stream.close()
 
 
 def _date(value: Any) -> Any:

@@ -81,8 +81,7 @@ class ServedNotebook:
 
     async def metadata(self) -> Mapping[str, Any]:
         async def read(document: OpenDocument) -> Mapping[str, Any]:
-            await document.cells()
-            return document.metadata
+            return await document.current_metadata()
 
         return await self._either(read, self._closed.metadata)
 

@@ -132,6 +132,10 @@ class SharedDocument:
 
         return await self._server.run(read)
 
+    async def current_metadata(self) -> Mapping[str, Any]:
+        await self.cells()
+        return self.metadata
+
     async def rewrite(self, make: Rewrite) -> tuple[Cell, ...]:
         """Replace the cells by `make(cells)` in one transaction; others' keys come before it or after it.
 

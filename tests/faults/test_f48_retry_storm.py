@@ -36,8 +36,17 @@ async def connected(url: str, clock: CountedClock) -> AsyncIterator[MessagesMode
 async def test_f48_at_most_six_requests_for_a_whole_tree(agents: int) -> None:
     clock = CountedClock()
     async with ScriptedServer([FOREVER]) as server, connected(server.url, clock) as model:
-        asking = (model.reply(system="", messages=HELLO, tools=[]) for _ in range(agents))
-        errors = await asyncio.gather(*asking, return_exceptions=True)
+        refused = asyncio.Event()
+
+        def ask() -> asyncio.Future[object]:
+            return asyncio.ensure_future(
+                model.reply(system="", messages=HELLO, tools=[], on_retry=lambda *_: refused.set())
+            )
+
+        # The others ask while the first one is being kept off: requests that were under way before are nobody's fault.
+        first = ask()
+        await refused.wait()
+        errors = await asyncio.gather(first, *(ask() for _ in range(agents - 1)), return_exceptions=True)
         assert all(isinstance(error, ModelError) and error.kind == "overloaded" for error in errors)
         assert len(server.messages) == 6
         assert sum(clock.slept) <= 120

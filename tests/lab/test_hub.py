@@ -33,7 +33,7 @@ def test_ask_and_see_the_cell_change_after_the_hubs_login(browser: Browser, hub:
     lab.wait_started()
     lab.open("hers.ipynb")
     lab.show_panel()
-    lab.panel.get_by_label("Mode").select_option(label="Accept edits")
+    lab.panel.get_by_label("Mode", exact=True).select_option(label="Accept edits")
     lab.ask("Make it two")
     lab.wait_ended()
     assert "It is two." in lab.transcript()

@@ -66,7 +66,9 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def unpacked(sdist: Path, folder: Path) -> Path:
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        # Older Pythons have no filters; newer ones want one to be named.
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        archive.extractall(folder, **safely)
     (tree,) = folder.iterdir()
     return tree
 
