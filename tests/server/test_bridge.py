@@ -10,7 +10,7 @@ import pytest
 from lab.client import Client, create, refusal
 from lab.harness import LabServer, wait_for, write_notebook
 
-from jupyter_agent.errors import NotebookRefused
+from jupyter_agent.errors import NotebookRefused, Stale
 from jupyter_agent.notebook.bridge import Bridge, BridgedNotebook
 from jupyter_agent.notebook.document import Insert, ReplaceSource, Target
 from jupyter_agent.testing.effects import commit
@@ -79,8 +79,9 @@ async def test_a_stale_cell_is_refused_with_its_source(server: LabServer, script
     notebook = BridgedNotebook(Bridge(server.url, kernel_of(server, "stale.ipynb"), token=server.token), "stale.ipynb")
     cell = (await notebook.cells())[0]
     write_notebook(server.root / "stale.ipynb", [("first", "code", "x = 'theirs'")])
-    with pytest.raises(NotebookRefused, match="not what you read"):
-        await notebook.edit([ReplaceSource(Target("first", cell.hash), "x = 2")])
+    with pytest.raises((NotebookRefused, Stale), match=r"x = 'theirs'"):
+        await commit(await notebook.edit([ReplaceSource(Target("first", cell.hash), "x = 2")]))
+    assert server.notebook("stale.ipynb")["cells"][0]["source"] == "x = 'theirs'"
 
 
 async def test_without_secret_or_token_nothing_is_told(server: LabServer) -> None:
