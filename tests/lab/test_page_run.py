@@ -32,7 +32,7 @@ def text_of(lab: Lab, name: str, index: int) -> str:
 
 def test_input_is_asked_in_the_cell_and_the_model_is_told(lab: Lab, script: Script, notebook_name: str) -> None:
     begin(lab, notebook_name, "who = input('Who is it? ')\nprint('Hello', who)")
-    script(
+    model = script(
         run("c0", timeout=1),
         {
             "expect": {"tool_result_contains": "cell c0 asks the person for input"},
@@ -43,6 +43,7 @@ def test_input_is_asked_in_the_cell_and_the_model_is_told(lab: Lab, script: Scri
     lab.ask("Greet")
     box = lab.cell(0).locator(".jp-Stdin-input")
     box.click()
+    wait_for(lambda: len(model.messages) >= 2, "the model was told that the cell waits")
     lab.page.keyboard.type("Ada")
     lab.page.keyboard.press("Enter")
     lab.wait_ended()
