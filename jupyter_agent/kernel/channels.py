@@ -32,6 +32,9 @@ REFUSED = 5.0
 FIRST_START = 2.0
 """Seconds after connecting in which a `starting` of a kernel without a visible process is its first one."""
 
+REVIVED_WITHIN = 8.0
+"""Seconds in which a server starts a kernel again that has died."""
+
 IDLE_AFTER_REPLY = 2.0
 """Seconds after a reply in which everything that was printed before it arrives."""
 
@@ -110,7 +113,9 @@ class Channels:
 
     async def _check_opening(self, began: float, timeout: float) -> None:
         waited = time.monotonic() - began
-        if self._link.alive is not None and not await self._link.alive():
+        # A server's restarter looks for dead kernels every 3 s, and starts them again.
+        revived = not self._link.ours and waited < REVIVED_WITHIN
+        if self._link.alive is not None and not revived and not await self._link.alive():
             log = self._link.log()
             raise KernelError(
                 f"The kernel {self._link.name!r} ended while it started."

@@ -111,7 +111,7 @@ async def test_interrupt_ends_the_code_and_the_kernel_lives(kernel: ClientKernel
     assert execution.done, "the cell did not end"
     assert snapshot.status in ("error", "interrupted")
     assert time.monotonic() - pressed < 1 * SLACK
-    after = await run(kernel, "print(_run.snapshot.status)")
+    after = await run(kernel, "print((await _run.wait(9)).status)")
     assert text_of(after) == "interrupted\n"
     again = await run(kernel, "print((await (await _kernel.run('alive = 1')).wait(9)).status, alive)")
     assert text_of(again) == "ok 1\n"
