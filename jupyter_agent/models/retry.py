@@ -51,6 +51,8 @@ class Retry:
         self._since = 0.0
         self._resume_at = 0.0
         self._last: ModelError | None = None
+        self._under_way = 0
+        self._landed = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -69,6 +71,7 @@ class Retry:
         """
         if self._loop is not asyncio.get_running_loop():
             self._loop, self._one_at_a_time = asyncio.get_running_loop(), asyncio.Lock()
+            self._under_way, self._landed = 0, asyncio.Event()
         if self._now() > self._resume_at + self.policy.total:
             self._last, self._failures = None, 0  # long ago: this is another incident
         while True:
@@ -89,6 +92,11 @@ class Retry:
                     if on_retry is not None:
                         on_retry(self._last.message, pause)
                     await self._sleep(pause)
+                if self._under_way and self._failures + self._under_way >= self._bound(self._last):
+                    # Those sent before the first refusal may use up what is left: they are heard first.
+                    self._landed.clear()
+                    await self._landed.wait()
+                    continue
                 try:
                     return await self._try(attempt, before_attempt)
                 except ModelError as caught:
@@ -98,6 +106,7 @@ class Retry:
     async def _try(self, attempt: Callable[[], Awaitable[T]], before_attempt: Callable[[], None] | None) -> T:
         if before_attempt is not None:
             before_attempt()
+        self._under_way += 1
         try:
             result = await attempt()
         except ModelError as error:
@@ -106,6 +115,9 @@ class Retry:
             else:
                 self._last, self._failures = None, 0
             raise
+        finally:
+            self._under_way -= 1
+            self._landed.set()
         self._last, self._failures = None, 0
         return result
 
@@ -121,12 +133,14 @@ class Retry:
             pause = max(pause, error.retry_after * (1 + self._jitter() / 10))
         self._resume_at = max(self._resume_at, now + pause)
 
+    def _bound(self, error: ModelError) -> int:
+        return self.policy.unreachable_requests if error.kind == "unreachable" else self.policy.requests
+
     def _raise_if_over(self, error: ModelError) -> None:
         """Raises the error when it is permanent, or when the bounds leave no further request."""
         if not error.retryable:
             raise error
-        policy = self.policy
-        bound = policy.unreachable_requests if error.kind == "unreachable" else policy.requests
+        policy, bound = self.policy, self._bound(error)
         seconds = self._now() - self._since
         pause = max(0.0, self._resume_at - self._now())
         if self._failures >= bound:

@@ -36,17 +36,8 @@ async def connected(url: str, clock: CountedClock) -> AsyncIterator[MessagesMode
 async def test_f48_at_most_six_requests_for_a_whole_tree(agents: int) -> None:
     clock = CountedClock()
     async with ScriptedServer([FOREVER]) as server, connected(server.url, clock) as model:
-        refused = asyncio.Event()
-
-        def ask() -> asyncio.Future[object]:
-            return asyncio.ensure_future(
-                model.reply(system="", messages=HELLO, tools=[], on_retry=lambda *_: refused.set())
-            )
-
-        # The others ask while the first one is being kept off: requests that were under way before are nobody's fault.
-        first = ask()
-        await refused.wait()
-        errors = await asyncio.gather(first, *(ask() for _ in range(agents - 1)), return_exceptions=True)
+        asking = (model.reply(system="", messages=HELLO, tools=[]) for _ in range(agents))
+        errors = await asyncio.gather(*asking, return_exceptions=True)
         assert all(isinstance(error, ModelError) and error.kind == "overloaded" for error in errors)
         assert len(server.messages) == 6
         assert sum(clock.slept) <= 120
@@ -75,3 +66,27 @@ async def test_f48_a_turn_ends_and_the_next_does_not_storm(tmp_path: Path) -> No
         assert isinstance(again, Stop)
         assert "try again in" in again.summary
         assert len(server.messages) == 6
+
+
+async def test_f48_requests_under_way_count_as_well() -> None:
+    """Three requests that are answered late leave three for the agent that is refused at once."""
+    clock, answers, sent = CountedClock(), asyncio.Event(), 0
+    retry = Retry(now=clock, sleep=clock.sleep)
+
+    async def attempt(*, late: bool) -> None:
+        nonlocal sent
+        sent += 1
+        if late:
+            await answers.wait()
+        raise ModelError("overloaded", "Too many requests.")
+
+    late = [asyncio.ensure_future(retry.run(lambda: attempt(late=True))) for _ in range(3)]
+    while sent < 3:
+        await asyncio.sleep(0)
+    quick = asyncio.ensure_future(retry.run(lambda: attempt(late=False)))
+    done, _ = await asyncio.wait([quick], timeout=0.2)
+    assert not done, "it has to hear the others first"
+    answers.set()
+    errors = await asyncio.gather(quick, *late, return_exceptions=True)
+    assert all(isinstance(error, ModelError) for error in errors)
+    assert sent == 6
