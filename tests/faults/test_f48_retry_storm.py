@@ -70,20 +70,22 @@ async def test_f48_a_turn_ends_and_the_next_does_not_storm(tmp_path: Path) -> No
 
 async def test_f48_requests_under_way_count_as_well() -> None:
     """Three requests that are answered late leave three for the agent that is refused at once."""
-    clock, answers, sent = CountedClock(), asyncio.Event(), 0
+    clock, answers, all_late = CountedClock(), asyncio.Event(), asyncio.Event()
     retry = Retry(now=clock, sleep=clock.sleep)
+    sent = 0
 
-    async def attempt(*, late: bool) -> None:
+    async def attempt(waits: bool) -> None:
         nonlocal sent
         sent += 1
-        if late:
+        if sent == 3:
+            all_late.set()
+        if waits:
             await answers.wait()
-        raise ModelError("overloaded", "Too many requests.")
+        raise ModelError("overloaded", "Too many requests.", retryable=True)
 
-    late = [asyncio.ensure_future(retry.run(lambda: attempt(late=True))) for _ in range(3)]
-    while sent < 3:
-        await asyncio.sleep(0)
-    quick = asyncio.ensure_future(retry.run(lambda: attempt(late=False)))
+    late = [asyncio.ensure_future(retry.run(lambda: attempt(True))) for _ in range(3)]
+    await all_late.wait()
+    quick = asyncio.ensure_future(retry.run(lambda: attempt(False)))
     done, _ = await asyncio.wait([quick], timeout=0.2)
     assert not done, "it has to hear the others first"
     answers.set()
