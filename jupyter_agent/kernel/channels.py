@@ -267,9 +267,11 @@ class Channels:
             _LOG.exception("a kernel message could not be handled")
 
     def _route_iopub(self, message: Message) -> None:
-        self._iopub_seen.set()
         self.last_iopub = time.monotonic()
         parent = message["parent_header"].get("msg_id")
+        if parent:
+            # What answers no request may be a server's or gateway's own word, and proves nothing of the kernel's iopub.
+            self._iopub_seen.set()
         if parent in self._collected:
             self._collected[parent].append(message)
             return
