@@ -1,4 +1,7 @@
-"""A turn of `%agent` in a real kernel: what the agent adds to the model's replies is at most 50 ms for each of them."""
+"""A turn of `%agent` in a real kernel, one run and the answer: the agent adds at most 50 ms to its requests.
+
+A long turn of five runs is shown beside it, without a limit.
+"""
 
 from __future__ import annotations
 
@@ -18,26 +21,31 @@ from jupyter_agent.testing.scripted import ScriptedServer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-REPLIES = 6
+SHORT, LONG = 1, 5
+"""Runs of a turn; its replies are one more."""
 ALLOWANCE = 0.050
-"""Seconds that the agent may add to each reply, a turn in the sense of `--max-turns`."""
+"""Seconds that the agent may add to a turn."""
 
 
-def script() -> list[dict[str, Any]]:
-    """Five calls of `run_code` and an answer, for any number of turns."""
+def script(runs: int) -> list[dict[str, Any]]:
+    """Calls of `run_code` and an answer, for any number of turns."""
     lines: list[dict[str, Any]] = []
-    for step in range(REPLIES):
+    for step in range(runs + 1):
         seen = "Bench" if step == 0 else f"step {step} done"
         call = {"name": "run_code", "arguments": {"code": f"print('step', {step + 1}, 'done')"}}
-        reply = {"text": "Done."} if step == REPLIES - 1 else {"text": "A step.", "calls": [call]}
+        reply = {"text": "Done."} if step == runs else {"text": "A step.", "calls": [call]}
         lines.append({"when": {"last_contains": seen}, "repeat": "forever", **reply})
     return lines
 
 
 def measure() -> list[Result]:
+    return [*turn(SHORT, limit=1.0), *turn(LONG)]
+
+
+def turn(runs: int, *, limit: float | None = None) -> list[Result]:
     from magic.drive import front, pristine
 
-    with tempfile.TemporaryDirectory() as folder, ScriptedServer(script()) as server:
+    with tempfile.TemporaryDirectory() as folder, ScriptedServer(script(runs)) as server:
         known = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "k", "ANTHROPIC_MODEL": "scripted-1"}
         with front(Path(folder), **(os.environ | pristine(folder) | known)) as kernel:
 
@@ -46,7 +54,7 @@ def measure() -> list[Result]:
                 assert ran.status == "ok", ran.text
 
             ours()
-            bodies = server.messages[-REPLIES:]
+            bodies = server.messages[-runs - 1 :]
 
             def model_alone() -> None:
                 for body in bodies:
@@ -54,11 +62,11 @@ def measure() -> list[Result]:
 
             def allowed() -> None:
                 model_alone()
-                time.sleep(ALLOWANCE * REPLIES)
+                time.sleep(ALLOWANCE)
 
-            name = f"%agent, {REPLIES} replies, 5 runs"
+            name = f"%agent, {runs} run{'' if runs == 1 else 's'} and the answer"
             return [
-                paired(name, "its requests alone + 50 ms a reply", ours, allowed, limit=1.0, rounds=21),
+                paired(name, "its requests alone + 50 ms", ours, allowed, limit=limit, rounds=21),
                 paired(name, "its requests alone", ours, model_alone, rounds=21),
             ]
 
