@@ -36,11 +36,12 @@ def server(relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
     from jupyter_server.gateway.gateway_client import GatewayClient
 
     settings = {"GatewayClient": {"url": f"http://127.0.0.1:{relay.port}", "auth_token": TOKEN}}
+    # It is one for the process: an earlier server in it left one that knows no gateway, and the next one has none.
+    GatewayClient.clear_instance()
     try:
         with serving(ThreadedServer(tmp_path_factory.mktemp("server"), settings)) as started:
             yield started
     finally:
-        # It is one for the process, and the next server in it has no gateway.
         GatewayClient.clear_instance()
 
 
