@@ -54,6 +54,7 @@ class Live:
 
     def __post_init__(self) -> None:
         self._clients: list[Send] = []
+        self._taken: dict[str, int] = {}
         self._approvals: dict[str, asyncio.Future[Approval]] = {}
         self._question: Question | None = None
         self._sending = self._stops = 0
@@ -127,8 +128,20 @@ class Live:
 
     # -------------------------------------------------------------------------------------- messages of a client
 
-    def receive(self, message: Json, send: Send) -> None:
-        """Do what a client asks; what cannot be done is answered with a `problem`. Returns at once."""
+    def receive(self, message: Json, send: Send, client: str, *, allowed: bool = True) -> None:
+        """Do what a client asks; what cannot be done is answered with a `problem`. Returns at once.
+
+        A client numbers its messages upwards and sends a message again until `taken` has come back: each is done once.
+        """
+        number = message.get("number")
+        if isinstance(number, int):
+            send({"type": "taken", "number": number})
+            if number <= self._taken.get(client, 0):
+                return
+            self._taken[client] = number
+        if not allowed:
+            send(_problem("You may only look at this conversation: this server does not let you act in it.", message))
+            return
         handler: Callable[[Live, Json], Coroutine[Any, Any, None]] | None = _HANDLERS.get(str(message.get("type")))
         if handler is None:
             send(_problem("This page and the server do not fit together. Reload the page."))

@@ -28,8 +28,8 @@ from jupyter_agent.server.ynotebook import (
     write_outputs,
 )
 
-EXTENSION = "jupyter_server_ydoc"
-"""Under this name the extension is in the server's settings."""
+EXTENSION, NAMES = "jupyter_server_ydoc", "file_id_manager"
+"""Under these names the extension, and what it knows notebooks by, are in the server's settings; both or it cannot work."""
 ORIGIN = "jupyter-agent"
 """The origin of our transactions: a page's undo takes back what that page did, so never ours."""
 SAVED_WITHIN = 20.0
@@ -61,7 +61,7 @@ class Rooms:
 
     @property
     def enabled(self) -> bool:
-        return EXTENSION in self._settings
+        return EXTENSION in self._settings and NAMES in self._settings
 
     async def find(self, name: str) -> SharedDocument | None:
         """The document of the notebook's room; None where there is no room, so that somebody else owns it."""

@@ -81,9 +81,9 @@ class AgentSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
 
 
 class EventsSocket(AgentSocket):
-    """`{after}` first, then the client's messages; out come status, events and problems."""
+    """`{after, client}` first, then the client's messages; out come status, events and problems."""
 
-    conversation_id = ""
+    conversation_id = client = ""
     unsubscribe: Callable[[], None] | None = None
 
     async def open(self, conversation_id: str) -> None:
@@ -104,19 +104,15 @@ class EventsSocket(AgentSocket):
         if first is None or not await self._attach(first):
             return
         while (message := await self.inbox.get()) is not None:
-            kind = str(message.get("type"))
-            if await self.may(ACTIONS.get(kind, "execute")):
-                await self.app.agent.run(self._receive(message))
-            else:
-                text = "You may only look at this conversation: this server does not let you act in it."
-                self.send_text(json.dumps({"type": "problem", "text": text, "id": message.get("id")}))
+            allowed = await self.may(ACTIONS.get(str(message.get("type")), "execute"))
+            await self.app.agent.run(self._receive(message, allowed))
         await self.app.agent.run(self._leave())
 
     async def _attach(self, hello: Json) -> bool:
         async def attach() -> None:
             live = await self.app.hub.open(self.conversation_id)
             after = hello.get("after")
-            self.live = live
+            self.live, self.client = live, str(hello.get("client") or "")
             self.unsubscribe = live.attach(after if isinstance(after, int) else 0, self.send_from_agent)
 
         try:
@@ -127,8 +123,8 @@ class EventsSocket(AgentSocket):
             return False
         return True
 
-    async def _receive(self, message: Json) -> None:
-        self.live.receive(message, self.send_from_agent)
+    async def _receive(self, message: Json, allowed: bool) -> None:
+        self.live.receive(message, self.send_from_agent, self.client, allowed=allowed)
 
     async def _leave(self) -> None:
         if self.unsubscribe is not None:

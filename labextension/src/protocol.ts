@@ -153,10 +153,20 @@ export interface IProblem {
   text: string;
   id?: string;
 }
-export type ServerMessage = AgentEvent | IStatus | IProblem;
+/** The server has what this page sent with this number. */
+export interface ITaken {
+  type: 'taken';
+  number: number;
+}
+export type ServerMessage = AgentEvent | IStatus | IProblem | ITaken;
 
-export type ClientMessage =
-  | { after: number; client: string }
+/** The first message of each connection. */
+export interface IHello {
+  after: number;
+  client: string;
+}
+/** What a person said or decided. */
+export type Request =
   | { type: 'user'; id: string; text: string; attachments: IAttachment[] }
   | { type: 'approval'; id: string; digest: string; decision: Decision; reason: string }
   | { type: 'answer'; id: string; text: string }
@@ -166,6 +176,8 @@ export type ClientMessage =
   /** Take back what a turn changed; with `later`, the turns after it too. */
   | { type: 'undo'; turn: number; later: boolean }
   | { type: 'revert'; target: string; cell: string; turn: number };
+/** Numbers grow; the server does what one page sends with a number only once. */
+export type Numbered = Request & { number: number };
 
 export interface INewConversation {
   /** As the contents manager names it, or "". */

@@ -27,11 +27,11 @@ class Client:
         self._reader = asyncio.ensure_future(self._read())
 
     @classmethod
-    async def connect(cls, server: LabServer, conversation: str, *, after: int = 0) -> Client:
+    async def connect(cls, server: LabServer, conversation: str, *, after: int = 0, name: str = "") -> Client:
         url = f"{server.url.replace('http', 'ws', 1)}jupyter-agent/conversations/{conversation}/events"
         request = HTTPRequest(url, headers={"Authorization": f"token {server.token}"})
         client = cls(await websocket_connect(request, max_message_size=2**28))
-        client.tell({"after": after, "client": uuid.uuid4().hex})
+        client.tell({"after": after, "client": name or uuid.uuid4().hex})
         return client
 
     async def _read(self) -> None:

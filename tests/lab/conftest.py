@@ -90,7 +90,7 @@ class _Problems:
 
     def __call__(self, error: Any) -> None:
         if "ResizeObserver loop" not in str(error):
-            self.texts.append(str(error))
+            self.texts.append(f"{error}\n{error.stack}")
 
 
 @pytest.fixture

@@ -67,3 +67,44 @@ def test_f54_dropping_the_socket_after_every_event(lab: Lab, second: Lab, script
     expect(lab.panel.locator("strong", has_text="part")).to_be_visible()
     expect(second.panel.locator("strong", has_text="part")).to_be_visible()
     assert second.transcript() == lab.transcript()
+
+
+class Gate:
+    """Passes the websocket on while it is open; closed, it breaks each connection at once."""
+
+    def __init__(self) -> None:
+        self.open = True
+        self._passing: list[WebSocketRoute] = []
+
+    def __call__(self, route: WebSocketRoute) -> None:
+        if self.open:
+            self._passing.append(route)
+            route.connect_to_server()
+        else:
+            route.close()
+
+    def shut(self) -> None:
+        self.open = False
+        for route in self._passing:
+            route.close()
+
+
+def test_f54_a_click_without_a_connection_counts(second: Lab, script: Script) -> None:
+    gate = Gate()
+    second.page.route_web_socket("**/jupyter-agent/conversations/**", gate)
+    second.goto("lab?reset")
+    second.new_conversation()
+    script({"calls": [COMMAND]}, {"text": "It was allowed."})
+    second.ask("Ask me, and I answer from a train")
+    expect(second.panel.get_by_role("button", name="Approve", exact=True)).to_be_visible()
+    gate.shut()
+    banner = second.panel.locator(".jp-agent-banner")
+    expect(banner).to_contain_text("The connection to the server is broken")
+    second.approve()
+    expect(banner).to_contain_text("This is sent as soon as it is back")
+    gate.open = True
+    banner.get_by_role("button", name="Try now").click()
+    second.wait_ended()
+    expect(banner).to_have_count(0)
+    assert (second.server.root / "dropped.txt").read_text().endswith("once\n")
+    assert "It was allowed." in second.transcript()

@@ -106,6 +106,25 @@ async def test_a_message_that_does_not_fit_is_a_sentence(server: LabServer) -> N
     assert client.events == []
 
 
+async def test_f54_what_is_sent_again_is_done_once(server: LabServer) -> None:
+    conversation = create(server)
+    first = await Client.connect(server, conversation, name="page")
+    first.tell({"type": "mode", "mode": "plan", "number": 3})
+    first.tell({"type": "mode", "mode": "auto", "number": 4})
+    assert [(await first.until("taken", count=count))["number"] for count in (1, 2)] == [3, 4]
+    await first.close()
+    again = await Client.connect(server, conversation, name="page")
+    again.tell({"type": "mode", "mode": "plan", "number": 3})
+    assert (await again.until("taken"))["number"] == 3
+    assert (await again.until("status"))["mode"] == "auto"
+    # Another page counts for itself.
+    other = await Client.connect(server, conversation, name="other page")
+    assert (await other.until("status"))["mode"] == "auto"
+    other.tell({"type": "mode", "mode": "plan", "number": 1})
+    assert (await other.until("status", count=2))["mode"] == "plan"
+    await asyncio.gather(again.close(), other.close())
+
+
 def test_what_is_not_there_is_404_with_a_sentence(server: LabServer) -> None:
     for path in ("jupyter-agent/conversations/nothing", "jupyter-agent/conversations/..%2F..%2Fetc"):
         status, sentence = refusal(server, "GET", path)

@@ -71,6 +71,20 @@ async def test_without_a_room_the_file_is_edited(collaboration: CollaborationSer
     assert "y = 20" in (collaboration.root / "closed.ipynb").read_text()
 
 
+async def test_where_jupyter_collaboration_failed_to_load_the_file_is_edited(tmp_path: Path) -> None:
+    """Its part that knows notebooks by their ids keeps a database, which it may not be able to open."""
+    from server.collaboration import collaborating
+
+    broken = {"BaseFileIdManager": {"db_path": str(tmp_path / "nowhere" / "file_id.db")}}
+    with collaborating(tmp_path, broken) as server:
+        assert "jupyter_server_ydoc" in server.app.web_app.settings
+        write_notebook(server.root / "a.ipynb", CELLS)
+        notebook = server.notebook("a.ipynb")
+        await effects.commit(await notebook.edit([EditSource(Target("two"), (("y = 2", "y = 20"),))]))
+        assert notebook.backend == "file"
+        assert "y = 20" in (server.root / "a.ipynb").read_text()
+
+
 async def test_f18_a_notebook_opened_in_between_is_edited_in_its_room(collaboration: CollaborationServer) -> None:
     """And from the moment a room has it, the file is not written under it."""
     write_notebook(collaboration.root / "opened.ipynb", CELLS)

@@ -21,8 +21,11 @@ from jupyter_agent.server.pages import Pages
 from jupyter_agent.server.threads import ServerLoop
 
 TOKEN = "secret"
-OTHERS = ("jupyter_agent", "jupyterlab", "notebook", "notebook_shim", "jupyter_lsp", "jupyter_server_terminals")
-"""Extensions that installed packages enable, and that have no business in the test's process."""
+OTHERS = (
+    *("jupyter_agent", "jupyterlab", "notebook", "notebook_shim", "jupyter_lsp", "jupyter_server_terminals"),
+    *("jupyter_server_ydoc", "jupyter_server_fileid"),
+)
+"""Extensions that installed packages enable, and that have no business in the test's process unless it asks for them."""
 
 
 class ThreadedServer:

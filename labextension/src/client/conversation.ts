@@ -2,9 +2,10 @@
 
 import { UUID } from '@lumino/coreutils';
 import { Signal } from '@lumino/signaling';
-import type { AgentEvent, ClientMessage, Decision, IAttachment, IStatus, Mode, ServerMessage } from '../protocol';
+import type { AgentEvent, Decision, IAttachment, IHello, IStatus, Mode, Request, ServerMessage } from '../protocol';
 import { EMPTY, IApprovalState, isOpen, IViewState, reduce, withoutStreaming } from '../view/state';
 import type { Api } from './api';
+import { Outbox } from './outbox';
 import { Link, Socket } from './socket';
 
 /** This page, as the server tells pages apart. */
@@ -33,6 +34,7 @@ export class Conversation {
     readonly id: string,
     private readonly api: Api
   ) {
+    this.outbox = new Outbox(message => this.socket.send(message));
     this.socket = new Socket(api.settings, `jupyter-agent/conversations/${encodeURIComponent(id)}/events`, {
       hello: () => this.hello(),
       message: message => this.received(message as ServerMessage),
@@ -64,7 +66,7 @@ export class Conversation {
   send(text: string, attachments: IAttachment[]): void {
     const sending: ISending = { id: UUID.uuid4(), text, attachments };
     this.update({ sending: [...this.current.sending, sending], problem: '' });
-    this.socket.send({ type: 'user', ...sending } satisfies ClientMessage);
+    this.outbox.put({ type: 'user', ...sending });
   }
 
   answer(approval: IApprovalState, decision: Decision, reason = ''): void {
@@ -113,7 +115,7 @@ export class Conversation {
     Signal.clearData(this);
   }
 
-  private hello(): ClientMessage {
+  private hello(): IHello {
     this.flush();
     this.update({ view: withoutStreaming(this.current.view) });
     return { after: this.current.view.seq, client: CLIENT };
@@ -122,15 +124,13 @@ export class Conversation {
   private linked(link: Link, because: string): void {
     this.update({ link, problem: because || (link === 'open' ? '' : this.current.problem) });
     if (link === 'open') {
-      for (const sending of this.current.sending) {
-        this.socket.send({ type: 'user', ...sending } satisfies ClientMessage);
-      }
+      this.outbox.resend();
     }
   }
 
-  private tell(message: ClientMessage): void {
-    if (!this.socket.send(message)) {
-      this.update({ problem: 'There is no connection to the server at the moment. Try again when it is back.' });
+  private tell(request: Request): void {
+    if (!this.outbox.put(request)) {
+      this.update({ problem: 'There is no connection to the server at the moment. This is sent as soon as it is back.' });
     }
   }
 
@@ -161,21 +161,28 @@ export class Conversation {
       if (message.type === 'status') {
         status = message;
         this.opened ??= message.newest;
+      } else if (message.type === 'taken') {
+        this.outbox.taken(message.number);
       } else if (message.type === 'problem') {
         problem = message.text;
-        sending = message.id ? sending.filter(entry => entry.id !== message.id) : sending;
+        sending = message.id ? this.settle(sending, message.id) : sending;
       } else {
         view = reduce(view, message satisfies AgentEvent);
         if (message.seq > (this.opened ?? Infinity)) {
           arrived.push(message);
         }
         if (message.type === 'user') {
-          sending = sending.filter(entry => entry.id !== message.id);
+          sending = this.settle(sending, message.id);
         }
       }
     }
     this.update({ view, status, problem, sending });
     arrived.forEach(event => this.arrived.emit(event));
+  }
+
+  private settle(sending: readonly ISending[], id: string): readonly ISending[] {
+    this.outbox.settled(id);
+    return sending.filter(entry => entry.id !== id);
   }
 
   private update(changes: Partial<ISnapshot>): void {
@@ -186,6 +193,7 @@ export class Conversation {
   }
 
   private readonly socket: Socket;
+  private readonly outbox: Outbox;
   private current: ISnapshot = {
     view: EMPTY,
     status: null,
