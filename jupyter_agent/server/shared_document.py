@@ -29,7 +29,7 @@ from jupyter_agent.server.ynotebook import (
 )
 
 EXTENSION, NAMES = "jupyter_server_ydoc", "file_id_manager"
-"""Under these names the extension, and what it knows notebooks by, are in the server's settings; both or it cannot work."""
+"""Under these names the extension, and what it knows notebooks by, are in the settings; it needs both."""
 ORIGIN = "jupyter-agent"
 """The origin of our transactions: a page's undo takes back what that page did, so never ours."""
 SAVED_WITHIN = 20.0

@@ -25,7 +25,7 @@ OTHERS = (
     *("jupyter_agent", "jupyterlab", "notebook", "notebook_shim", "jupyter_lsp", "jupyter_server_terminals"),
     *("jupyter_server_ydoc", "jupyter_server_fileid"),
 )
-"""Extensions that installed packages enable, and that have no business in the test's process unless it asks for them."""
+"""Extensions that installed packages enable, and that are only there where a test asks for them."""
 
 
 class ThreadedServer:
