@@ -48,6 +48,8 @@ SETTINGS = {
 }
 COLLABORATION = ("@jupyter/collaboration-extension", "@jupyter/docprovider-extension")
 """The labextensions of jupyter-collaboration."""
+SPLASH = "@jupyterlab/apputils-extension:splash"
+"""JupyterLab's screen while it loads: going away twice within 200 ms, as at a reset, it fails."""
 
 LANGUAGE = {
     "codemirror_mode": {"name": "ipython", "version": 3},
@@ -149,7 +151,7 @@ class LabServer:
     def start(self) -> LabServer:
         for name in ("root", "home", "config", "data", "runtime", "settings", "workspaces", "labextensions"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
-        self._set_collaboration()
+        self._choose_extensions()
         # A room saves by itself, and only while somebody in it wants that.
         write_settings(self.folder / "settings", but=(SAVING,) if self.collaboration else ())
         if self.python is None:
@@ -200,17 +202,18 @@ class LabServer:
         if not link.exists():
             link.symlink_to(BUNDLE)
 
-    def _set_collaboration(self) -> None:
+    def _choose_extensions(self) -> None:
         """Installing jupyter-collaboration switches it on: here it is on only where a test is of it."""
-        if importlib.util.find_spec("jupyter_server_ydoc") is None:
-            return
         config = self.folder / "config"
-        extensions = {"ServerApp": {"jpserver_extensions": {"jupyter_server_ydoc": self.collaboration}}}
-        (config / "jupyter_server_config.d").mkdir(exist_ok=True)
-        (config / "jupyter_server_config.d" / "collaboration.json").write_text(json.dumps(extensions))
-        disabled = {} if self.collaboration else dict.fromkeys(COLLABORATION, True)
+        disabled = [SPLASH]
+        if importlib.util.find_spec("jupyter_server_ydoc") is not None:
+            disabled += [] if self.collaboration else COLLABORATION
+            extensions = {"ServerApp": {"jpserver_extensions": {"jupyter_server_ydoc": self.collaboration}}}
+            (config / "jupyter_server_config.d").mkdir(exist_ok=True)
+            (config / "jupyter_server_config.d" / "collaboration.json").write_text(json.dumps(extensions))
         (config / "labconfig").mkdir(exist_ok=True)
-        (config / "labconfig" / "page_config.json").write_text(json.dumps({"disabledExtensions": disabled}))
+        page = {"disabledExtensions": dict.fromkeys(disabled, True)}
+        (config / "labconfig" / "page_config.json").write_text(json.dumps(page))
 
     def _answers(self) -> bool:
         if self.process is not None and self.process.poll() is not None:
