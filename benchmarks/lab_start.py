@@ -10,7 +10,9 @@ import contextlib
 import os
 import statistics
 import tempfile
+import urllib.error
 from pathlib import Path
+from typing import Any
 
 from _harness import Result
 from _lab import against_promise
@@ -43,7 +45,19 @@ def start(enabled: bool) -> tuple[float, float]:
         with contextlib.ExitStack() as stack:
             server = stack.enter_context(running(LabServer(Path(folder), arguments=[switch])))
             assert server.process is not None
-            return figures_of(server.process.pid)
+            figures = figures_of(server.process.pid)
+            assert is_there(server) is enabled
+            return figures
+
+
+def is_there(server: Any) -> bool:
+    """Whether the extension answers."""
+    try:
+        server.get("jupyter-agent/conversations")
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code != 404
+    return True
 
 
 def figures_of(pid: int) -> tuple[float, float]:

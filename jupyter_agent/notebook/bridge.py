@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from jupyter_agent.effect import Effect
 from jupyter_agent.errors import NotebookRefused
+from jupyter_agent.notebook.address import HEADER, SECRET, URL
 from jupyter_agent.notebook.change import changed_by_others, edit_effect
 from jupyter_agent.notebook.document import Cell, CellsChanged, EditOutcome, Operation, Output
 from jupyter_agent.notebook.limits import cap_outputs
@@ -24,8 +25,6 @@ from jupyter_agent.notebook.remote import RemoteDocument
 from jupyter_agent.notebook.transaction import apply
 
 Json = dict[str, Any]
-URL, SECRET = "JUPYTER_AGENT_URL", "JUPYTER_AGENT_SECRET"
-HEADER = "X-Jupyter-Agent-Secret"
 TIMEOUT = 30.0
 POLL = 0.5
 """Seconds between looks at the document by `watch`."""

@@ -13,6 +13,7 @@ from jupyter_server.extension.application import ExtensionApp
 from tornado.ioloop import IOLoop
 
 from jupyter_agent import __version__
+from jupyter_agent.notebook.address import leave_address
 from jupyter_agent.server.threads import AgentLoop, ServerLoop
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ class JupyterAgentApp(ExtensionApp):  # type: ignore[misc]
 
         A server that starts a kernel through a gateway logs its whole environment, where the secret must not be then.
         """
-        from jupyter_agent.server.bridge import leave_address
-
         app: Any = self.serverapp
         if not app.sock and not app.gateway_config.gateway_enabled:
             # Kernels of this server run on this machine, so a wildcard address is reached through the loopback.

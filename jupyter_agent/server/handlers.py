@@ -10,7 +10,6 @@ from jupyter_server.base.handlers import APIHandler
 from tornado import web
 
 from jupyter_agent.errors import AgentError, JournalError, UsageError
-from jupyter_agent.withhold import Withhold
 
 if TYPE_CHECKING:
     from jupyter_agent.server.app import JupyterAgentApp
@@ -69,6 +68,9 @@ class ConversationsHandler(AgentHandler):
     @web.authenticated
     @authorized("write", resource=RESOURCE)
     async def post(self) -> None:
+        # Imported here, so that a server that nobody uses the agent on starts without what it takes.
+        from jupyter_agent.withhold import Withhold
+
         body = self.body()
         work = self.app.hub.create(
             notebook=str(body.get("notebook") or ""),
