@@ -18,7 +18,7 @@ Json = dict[str, Any]
 Ask = Callable[[str, Json], Awaitable[Json]]
 """(action, fields) -> result; raises NotebookRefused when the holder declines."""
 
-FRESH = 0.002
+FRESH = 0.01
 """Seconds for which a read stands for the next one: steps of one call read again at once, a person cannot type between.
 Changes are checked by the holder itself, whatever was read."""
 
@@ -44,7 +44,7 @@ class RemoteDocument:
         """All cells as the holder has them now."""
         if time.monotonic() - self._read_at < FRESH:
             return self._read
-        return self._take(await self._ask("read", {"seen": self._seen()}))
+        return self._take(await self._ask("read", {"seen": self.seen()}))
 
     async def current_metadata(self) -> Mapping[str, Any]:
         """The notebook's metadata, at most a second old."""
@@ -62,7 +62,7 @@ class RemoteDocument:
                 return before
             try:
                 # The answer is the document right after our change, before the person's next key.
-                return self._take(await self._ask("change", {**change, "seen": self._seen()}))
+                return self._take(await self._ask("change", {**change, "seen": self.seen()}))
             except NotebookRefused as refused:
                 if refused.kind != "stale":
                     raise
@@ -79,13 +79,21 @@ class RemoteDocument:
     async def save(self) -> None:
         await self._ask("save", {})
 
+    def seen(self) -> dict[str, int]:
+        """The outputs we have, by revision: the holder need not send them again."""
+        return {cell: revision for cell, (revision, _) in self._outputs.items()}
+
+    def take(self, state: Json) -> None:
+        """A state that the holder told unasked. Left aside where it leaves out outputs that we no longer have."""
+        left_out = (entry for entry in state["cells"] if entry.get("same_outputs"))
+        if all(self._outputs.get(str(entry["id"]), (None,))[0] == entry["revision"] for entry in left_out):
+            self._take(state)
+        else:
+            self._forget()
+
     def _forget(self) -> None:
         """What was read no longer stands for the next read."""
         self._read_at = min(self._read_at, time.monotonic() - FRESH)
-
-    def _seen(self) -> dict[str, int]:
-        """The outputs we have, by revision."""
-        return {cell: revision for cell, (revision, _) in self._outputs.items()}
 
     def _take(self, state: Json) -> tuple[Cell, ...]:
         """The cells of an answer; outputs that did not change since the last one are not sent again."""

@@ -14,6 +14,7 @@ from tornado.ioloop import IOLoop
 
 from jupyter_agent import __version__
 from jupyter_agent.notebook.address import leave_address
+from jupyter_agent.server.kernel_sockets import send_at_once
 from jupyter_agent.server.threads import AgentLoop, ServerLoop
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class JupyterAgentApp(ExtensionApp):  # type: ignore[misc]
     def initialize_settings(self) -> None:
         self.agent = AgentLoop()
         self.secret = secrets.token_urlsafe(32)
+        send_at_once(self.settings)
         # Only then the port is known for sure.
         IOLoop.current().add_callback(self._leave_address)
 

@@ -168,6 +168,11 @@ class ServedNotebook:
             await self._note_state(document)
         return page
 
+    def held_by(self, page: Page) -> LabDocument | None:
+        """The page's document where the page itself holds it; None where it shows a room's."""
+        document = self._open
+        return document if isinstance(document, LabDocument) and document.page is page else None
+
     # ------------------------------------------------------------------------------------------------- the owner
 
     async def _owner(self) -> OpenDocument | None:

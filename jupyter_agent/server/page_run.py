@@ -33,12 +33,19 @@ class PageRun:
         if page is None:
             return None
 
+        document = self._notebook.held_by(page)
+
         def listen(message: Json) -> None:
             execution.asks = str(message.get("asks") or "")
             if message.get("done"):
+                if document is not None and isinstance(message.get("state"), dict):
+                    document.take(message["state"])
                 self._ended.set()
 
-        fields = {"cell": self._cell, "source": execution.code, "kernel": self._kernel_id}
+        fields: Json = {"cell": self._cell, "source": execution.code, "kernel": self._kernel_id}
+        if document is not None:
+            # With this the page's last word brings the cells as they are then, which are asked for next.
+            fields["seen"] = document.seen()
         deadline = time.monotonic() + BEHIND
         while True:
             try:

@@ -65,12 +65,12 @@ class Rooms:
 
     async def find(self, name: str) -> SharedDocument | None:
         """The document of the notebook's room; None where there is no room, so that somebody else owns it."""
-        if not self.enabled:
+        extension = self._settings[EXTENSION] if self.enabled else None
+        if extension is None or not extension.ywebsocket_server.rooms:
             return None
         loop = asyncio.get_running_loop()
 
         async def find() -> SharedDocument | None:
-            extension = self._settings[EXTENSION]
             document = await extension.get_document(path=name, content_type="notebook", file_format="json", copy=False)
             rooms = extension.ywebsocket_server.rooms
             self._documents = {key: found for key, found in self._documents.items() if found.exists}

@@ -57,6 +57,12 @@ class AgentSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
             raise web.HTTPError(403)
         return await super().get(*args, **kwargs)
 
+    def opened(self) -> None:
+        """Called first by `open`: the peer is asked from time to time whether it is still there."""
+        super().open()
+        # Small messages follow one another: each goes out when it is there, see kernel_sockets.
+        self.set_nodelay(True)
+
     async def may(self, action: str) -> bool:
         allowed = self.authorizer.is_authorized(self, self.current_user, action, RESOURCE)
         return bool(await allowed if asyncio.iscoroutine(allowed) or isinstance(allowed, asyncio.Future) else allowed)
@@ -87,6 +93,7 @@ class EventsSocket(AgentSocket):
     unsubscribe: Callable[[], None] | None = None
 
     async def open(self, conversation_id: str) -> None:
+        self.opened()
         self.conversation_id = conversation_id
         self.inbox: asyncio.Queue[Json | None] = asyncio.Queue()
         self.worker = asyncio.ensure_future(self._work())
@@ -138,6 +145,7 @@ class DocumentsSocket(AgentSocket):
     leaving = False
 
     async def open(self) -> None:
+        self.opened()
         if not await self.may("execute"):
             self.close(4403, "not allowed")
 

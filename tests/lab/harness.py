@@ -161,6 +161,8 @@ class LabServer:
             **inherited,
             "HOME": str(self.folder / "home"),
             "JUPYTER_CONFIG_DIR": str(self.folder / "config"),
+            # What an environment's packages switch on comes before the person's folder, and after this one.
+            "JUPYTER_CONFIG_PATH": str(self.folder / "config"),
             "JUPYTER_DATA_DIR": str(self.data),
             "JUPYTER_RUNTIME_DIR": str(self.folder / "runtime"),
             "JUPYTERLAB_SETTINGS_DIR": str(self.folder / "settings"),
