@@ -22,6 +22,9 @@ FRESH = 0.01
 """Seconds for which a read stands for the next one: steps of one call read again at once, a person cannot type between.
 Changes are checked by the holder itself, whatever was read."""
 
+UNTOUCHED = 1.0
+"""The same for a holder that tells when something changes, and told of nothing since."""
+
 METADATA_FRESH = 1.0
 """Seconds for which the notebook's own metadata (its language, its kernel) are taken to be as last read."""
 
@@ -32,8 +35,10 @@ ATTEMPTS = 10
 class RemoteDocument:
     """The holder's actions: `read {seen}`, `change {order, known, insert, set, expected, seen}`, `outputs`, `save`."""
 
-    def __init__(self, ask: Ask, name: str) -> None:
-        self._ask, self._name = ask, name
+    def __init__(self, ask: Ask, name: str, touches: Callable[[], int] | None = None) -> None:
+        """`touches`: how often the holder told that something was changed; None for one that does not tell."""
+        self._ask, self._name, self._touches = ask, name, touches
+        self._touched = 0
         self._outputs: dict[str, tuple[int, Json]] = {}
         self._read: tuple[Cell, ...] = ()
         self._read_at = -METADATA_FRESH
@@ -42,7 +47,7 @@ class RemoteDocument:
 
     async def cells(self) -> tuple[Cell, ...]:
         """All cells as the holder has them now."""
-        if time.monotonic() - self._read_at < FRESH:
+        if self._is_fresh():
             return self._read
         return self._take(await self._ask("read", {"seen": self.seen()}))
 
@@ -91,9 +96,13 @@ class RemoteDocument:
         else:
             self._forget()
 
+    def _is_fresh(self) -> bool:
+        age = time.monotonic() - self._read_at
+        return age < FRESH if self._touches is None else age < UNTOUCHED and self._touches() == self._touched
+
     def _forget(self) -> None:
         """What was read no longer stands for the next read."""
-        self._read_at = min(self._read_at, time.monotonic() - FRESH)
+        self._read_at = min(self._read_at, time.monotonic() - UNTOUCHED)
 
     def _take(self, state: Json) -> tuple[Cell, ...]:
         """The cells of an answer; outputs that did not change since the last one are not sent again."""
@@ -112,6 +121,7 @@ class RemoteDocument:
         self.metadata = state.get("metadata") or {}
         self.minor = int(state.get("minor", 5))
         self._read, self._read_at = tuple(cells), time.monotonic()
+        self._touched = self._touches() if self._touches is not None else 0
         return self._read
 
 

@@ -15,7 +15,7 @@ class LabDocument(RemoteDocument):
         async def ask(action: str, fields: dict[str, Any]) -> dict[str, Any]:
             return await pages.request(page, action, name, **fields)
 
-        super().__init__(ask, name)
+        super().__init__(ask, name, lambda: page.touches[name])
         self.page = page
 
     async def has_unsaved(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,13 +39,17 @@ class OpenDocument:
 
 @dataclass
 class Page:
-    """A connected page. `send` may be called from the agent's loop; `documents` by the contents manager's path."""
+    """A connected page. `send` may be called from the agent's loop; `documents` by the contents manager's path.
+
+    `touches` counts how often the page told that a document changed since it last told its state.
+    """
 
     client: str
     send: Callable[[Json], None]
     documents: dict[str, OpenDocument] = field(default_factory=dict)
     pending: dict[str, asyncio.Future[Json]] = field(default_factory=dict)
     listeners: dict[str, Callable[[Json], None]] = field(default_factory=dict)
+    touches: Counter[str] = field(default_factory=Counter)
     away_since: float | None = None
 
 
@@ -100,6 +105,8 @@ class Pages:
             page.documents[path] = _document(message)
             self._renamed.pop(path, None)
             self._wake()
+        elif kind == "touched":
+            page.touches[path] += 1
         elif kind == "closed":
             page.documents.pop(path, None)
             self._wake()

@@ -11,6 +11,11 @@ import { Link, Socket } from './socket';
 /** This page, as the server tells pages apart. */
 export const CLIENT = UUID.uuid4();
 
+/** Milliseconds from one drawing of news to the next: more often, and drawing would keep a small machine busy. */
+const INTERVAL = 100;
+/** Milliseconds that drawing waits for a pause of the page; a hidden page or Safari has none. */
+const LATEST = 50;
+
 export interface ISending {
   id: string;
   text: string;
@@ -43,7 +48,7 @@ export class Conversation {
     });
   }
 
-  /** Emitted at most once a frame. */
+  /** Emitted at most ten times a second, however much happens. */
   readonly changed = new Signal<this, void>(this);
 
   /** Each event that happens while this page has the conversation; not those that it is given when it opens it. */
@@ -110,7 +115,7 @@ export class Conversation {
 
   dispose(): void {
     window.clearTimeout(this.timer);
-    cancelAnimationFrame(this.frame);
+    window.cancelIdleCallback?.(this.pause);
     this.socket.dispose();
     Signal.clearData(this);
   }
@@ -137,21 +142,23 @@ export class Conversation {
   private received(message: ServerMessage): void {
     this.queue.push(message);
     if (this.queue.length === 1) {
-      if (document.hidden) {
-        // No frames are drawn in a hidden page, yet it must not fall behind without bound.
-        this.timer = window.setTimeout(() => this.flush(), 250);
-      } else {
-        this.frame = requestAnimationFrame(() => this.flush());
-        this.timer = window.setTimeout(() => this.flush(), 500);
-      }
+      const wait = this.flushed + INTERVAL - performance.now();
+      this.timer = window.setTimeout(() => this.flushSoon(), Math.max(0, wait));
     }
+  }
+
+  /** In the page's next pause: what the agent does in its notebooks comes before what the panel shows of it. */
+  private flushSoon(): void {
+    this.timer = window.setTimeout(() => this.flush(), LATEST);
+    this.pause = window.requestIdleCallback?.(() => this.flush()) ?? 0;
   }
 
   private flush(): void {
     window.clearTimeout(this.timer);
-    cancelAnimationFrame(this.frame);
+    window.cancelIdleCallback?.(this.pause);
     const queue = this.queue;
     this.queue = [];
+    this.flushed = performance.now();
     if (queue.length === 0) {
       return;
     }
@@ -205,6 +212,7 @@ export class Conversation {
   private queue: ServerMessage[] = [];
   /** The number of the last event that had happened when this page opened the conversation. */
   private opened: number | undefined;
-  private frame = 0;
+  private pause = 0;
+  private flushed = -INTERVAL;
   private timer = 0;
 }

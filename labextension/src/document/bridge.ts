@@ -17,6 +17,8 @@ interface IRequest {
   id: string;
   action: 'read' | 'change' | 'outputs' | 'save' | 'run';
   path: string;
+  /** Revisions of the outputs that the server has, for what is answered with the cells. */
+  seen: Record<string, number>;
 }
 
 export class DocumentBridge {
@@ -70,6 +72,7 @@ export class DocumentBridge {
           this.tellState(panel);
         }
       });
+      panel.context.model.contentChanged.connect(() => this.touch(panel));
       this.reportChanges(panel);
     });
     panel.context.pathChanged.connect((_, renamed) => {
@@ -84,6 +87,19 @@ export class DocumentBridge {
         this.socket.send({ type: 'closed', path });
       }
     });
+  }
+
+  /** Tells at once that something changed, once until the server next has the state: what it read stands until then. */
+  private touch(panel: NotebookPanel): void {
+    if (!this.touched.has(panel)) {
+      this.touched.add(panel);
+      this.socket.send({ type: 'touched', path: panel.context.path });
+    }
+  }
+
+  private stateFor(panel: NotebookPanel, seen: Record<string, number>): object {
+    this.touched.delete(panel);
+    return read(panel, seen);
   }
 
   /** Tells which cells changed, a moment after they did, except for what the server itself asked for. */
@@ -135,7 +151,9 @@ export class DocumentBridge {
         throw new Declined('missing', `${request.path} is not open in this page any more.`);
       }
       await panel.context.ready;
-      const result = await this.perform(panel, request);
+      const done = this.perform(panel, request);
+      // What is done at once is answered at once, before JupyterLab draws it: an await would come after that.
+      const result = done instanceof Promise ? await done : done;
       this.socket.send({ ...reply, ok: true, result: result ?? {} });
     } catch (error) {
       const kind = error instanceof Declined ? error.kind : 'op';
@@ -143,15 +161,15 @@ export class DocumentBridge {
     }
   }
 
-  private async perform(panel: NotebookPanel, request: IRequest): Promise<object | void> {
+  private perform(panel: NotebookPanel, request: IRequest): object | void | Promise<void> {
     switch (request.action) {
       case 'read':
-        return read(panel, (request as unknown as { seen: Record<string, number> }).seen);
+        return this.stateFor(panel, request.seen);
       case 'change':
         this.changing = true;
         try {
           change(panel, request as unknown as IChangeRequest);
-          return read(panel, (request as unknown as { seen: Record<string, number> }).seen);
+          return this.stateFor(panel, request.seen);
         } finally {
           this.changing = false;
         }
@@ -160,13 +178,17 @@ export class DocumentBridge {
       case 'save':
         return panel.context.save();
       case 'run':
-        return run(panel, request as unknown as IRunRequest, state => {
-          this.socket.send({ type: 'execution', id: request.id, ...state });
+        return run(panel, request as unknown as IRunRequest, ({ asks, done }) => {
+          // Who asked for it gets the cells with the end of the run.
+          const state = done && request.seen && !panel.isDisposed ? this.stateFor(panel, request.seen) : undefined;
+          this.socket.send({ type: 'execution', id: request.id, asks, done, state });
         });
     }
   }
 
   private readonly socket: Socket;
   private readonly renamed = new Map<string, string>();
+  /** Documents whose change was told since the server last had their state. */
+  private readonly touched = new WeakSet<NotebookPanel>();
   private changing = false;
 }

@@ -97,7 +97,7 @@ export function change(panel: NotebookPanel, request: IChangeRequest): void {
       throw new Declined('stale', `Cell ${id} was changed meanwhile.`);
     }
   }
-  keepingPlace(panel, () => {
+  keepingPlace(panel, movesActiveCell(panel, request), () => {
     changeStructure(panel, request);
     for (const [id, fields] of Object.entries(request.set)) {
       const cell = present.get(id);
@@ -230,12 +230,20 @@ function streamText(output: IOutput): string | null {
   return Array.isArray(text) ? text.join('') : String(text);
 }
 
-/** Runs `work` and puts back what it may have moved: the focus, and the active cell's place on the screen. */
-function keepingPlace(panel: NotebookPanel, work: () => void): void {
+/** Whether a change may move the active cell on the screen: something at or above it changes. */
+function movesActiveCell(panel: NotebookPanel, request: IChangeRequest): boolean {
+  const active = panel.content.activeCell?.model.id;
+  const at = active === undefined ? -1 : request.known.indexOf(active);
+  return request.known.slice(0, at + 1).some((id, index) => request.order[index] !== id || id in request.set);
+}
+
+/** Runs `work` and puts back what it may have moved: the focus, and where `moves` says so the active cell's place. */
+function keepingPlace(panel: NotebookPanel, moves: boolean, work: () => void): void {
   const notebook = panel.content;
   const cell: Cell | null = notebook.activeCell;
   const focused = document.activeElement;
-  const top = cell?.node.isConnected ? cell.node.getBoundingClientRect().top : null;
+  // Measuring makes the browser lay out the whole page, so it is done only where it is needed.
+  const top = moves && cell?.node.isConnected ? cell.node.getBoundingClientRect().top : null;
   work();
   if (!cell || cell.isDisposed) {
     return;

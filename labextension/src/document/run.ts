@@ -2,23 +2,19 @@
 
 import { CodeCell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import { Declined, read } from './notebook';
+import { Declined } from './notebook';
 
 export interface IRunRequest {
   cell: string;
   source: string;
   /** The id of the kernel in which the server expects it to run. */
   kernel: string;
-  /** Revisions of the outputs that the server has: with them it wants to know the cells at the end. */
-  seen?: Record<string, number>;
 }
 
 /** What the server is told while the cell runs: the prompt of an input() that waits for the person, then the end. */
 export interface IRunState {
   asks?: string;
   done?: boolean;
-  /** All cells at the end, as `read` gives them. */
-  state?: object | undefined;
 }
 
 /**
@@ -53,8 +49,7 @@ export function run(panel: NotebookPanel, request: IRunRequest, report: (state: 
     .catch(() => undefined)
     .then(() => {
       area.inputRequested.disconnect(asking);
-      const state = request.seen && !panel.isDisposed ? read(panel, request.seen) : undefined;
-      report({ done: true, state });
+      report({ done: true });
     });
   return { message };
 }
