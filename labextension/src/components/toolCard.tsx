@@ -28,7 +28,7 @@ export const ToolCard = React.memo(function ToolCard(props: {
     lost: trans.__('interrupted')
   };
   return (
-    <div className={`jp-agent-tool jp-mod-${status} ${tool.approvals.length > 0 ? 'jp-mod-asked' : ''}`}>
+    <div className={`jp-agent-tool jp-mod-${status} ${tool.approvals.some(({ answer }) => answer === null) ? 'jp-mod-asked' : ''}`}>
       <button type="button" className="jp-agent-toolHead" aria-expanded={open} onClick={() => setOpen(!open)}>
         <span className="jp-agent-toolStatus" aria-label={words[status]} role="img" />
         <span className="jp-agent-toolVerb">{verb}</span>
