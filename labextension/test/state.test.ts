@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { AgentEvent } from '../src/protocol';
-import { EMPTY, IToolItem, isOpen, pendingApprovals, reduce, withoutStreaming } from '../src/view/state';
+import { EMPTY, IToolItem, isOpen, nextReply, pendingApprovals, reduce, withoutStreaming } from '../src/view/state';
 
 const stamp = (seq: number, turn = 1): { seq: number; time: number; turn: number } => ({ seq, time: 1000 + seq, turn });
 
@@ -31,6 +31,13 @@ test('a turn folds into a message, a reply, and a tool with its approval and cha
   assert.equal(state.streaming, null);
   assert.equal(state.totals.input, 150);
   assert.equal(isOpen(state), false);
+});
+
+test('a reply keeps its key when it is written to its end, and the next one has another', () => {
+  const growing = fold(STREAM.slice(0, 3)).turns[0]!;
+  const written = fold(STREAM).turns[0]!;
+  assert.equal(written.items[1]!.key, nextReply(growing));
+  assert.notEqual(nextReply(written), nextReply(growing));
 });
 
 test('replaying any tail after a break at any event gives the same state (f54)', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { countDiff, isDiff, parseDiff } from '../src/view/diff';
 import { clip, compactNumber, duration, money } from '../src/view/format';
-import { escapeHtml, isHarmlessDiagram, prepareMarkdown, splitBlocks } from '../src/view/markdown';
+import { escapeHtml, holdsMath, isHarmlessDiagram, prepareMarkdown, splitBlocks } from '../src/view/markdown';
 import { rank, triggerAt } from '../src/view/mentions';
 
 test('raw HTML becomes text, code does not change', () => {
@@ -29,6 +29,13 @@ test('a growing reply is cut at blank lines, never inside a fence or a list', ()
   assert.deepEqual(splitBlocks('```\nx\n\ny\n```\n\nz'), ['```\nx\n\ny\n```', 'z']);
   assert.deepEqual(splitBlocks('- a\n\n- b\n\n  more\n\ntext'), ['- a\n\n- b\n\n  more', 'text']);
   assert.deepEqual(splitBlocks('```\nunclosed\n\nstill'), ['```\nunclosed\n\nstill']);
+});
+
+test('only what may hold maths is typeset', () => {
+  for (const source of ['$x$', '$$\nx\n$$', '\\(x\\)', '\\\\[x\\\\]', '\\begin{align}x\\end{align}', 'see \\eqref{a}']) {
+    assert.ok(holdsMath(source), source);
+  }
+  assert.ok(!holdsMath('a (b) [c] \\n {d} `begin`'));
 });
 
 test('a diff is read with line numbers on both sides', () => {

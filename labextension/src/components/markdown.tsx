@@ -1,9 +1,11 @@
 /** A model's markdown, drawn by JupyterLab's renderer, block by block, a growing last block at most ten times a second. */
 
 import * as React from 'react';
-import { prepareMarkdown, splitBlocks } from '../view/markdown';
+import { holdsMath, prepareMarkdown, splitBlocks } from '../view/markdown';
+import { benchOf } from './bench';
 import { decorate, onHeldImage, onPathLink } from './markdownDom';
 import { IServices, useServices } from './services';
+import { enqueue } from './slices';
 
 /** A block beyond this many characters is shown as plain text: rendering it would freeze the page. */
 const PLAIN_BEYOND = 20_000;
@@ -86,34 +88,21 @@ async function draw(source: string, host: HTMLElement | null, services: IService
   try {
     await renderer.renderModel(model);
     decorate(renderer.node, services);
+    if (holdsMath(source)) {
+      // The renderer typesets only what is attached to the page.
+      benchOf(host)?.replaceChildren(renderer.node);
+      await services.rendermime.latexTypesetter?.typeset(renderer.node);
+    }
     host.replaceChildren(...Array.from(renderer.node.childNodes));
-    // The renderer typesets only what is attached to the page.
-    services.rendermime.latexTypesetter?.typeset(host);
   } finally {
     renderer.dispose();
+    renderer.node.remove();
   }
 }
 
-let tail: Promise<void> = Promise.resolve();
-
-/** One block after the other, with a pause for the browser between: a long history must not freeze the page. */
-function enqueue(task: () => Promise<void>): Promise<void> {
-  const done = tail.then(task);
-  tail = done.catch(() => undefined).then(breathe);
-  return done;
-}
-
-let sliceEnd = 0;
-
-async function breathe(): Promise<void> {
-  if (performance.now() > sliceEnd) {
-    await new Promise<void>(resolve => {
-      const channel = new MessageChannel();
-      channel.port1.onmessage = () => resolve();
-      channel.port2.postMessage(null);
-    });
-    sliceEnd = performance.now() + 16;
-  }
+/** Draws one block of each kind out of sight: what JupyterLab loads for them the first time stops the page for a while. */
+export function warmUp(bench: HTMLElement, services: IServices): void {
+  void enqueue(() => draw('$x$ `x`\n\n```python\nx = 1\n```', bench, services)).then(() => bench.replaceChildren());
 }
 
 function onClick(services: IServices): React.MouseEventHandler {

@@ -6,10 +6,12 @@ import type { ISnapshot } from '../client/conversation';
 import type { Mode } from '../protocol';
 import { Command, commandHelp, parseCommand } from '../view/commands';
 import { EMPTY } from '../view/state';
+import { Bench } from './bench';
 import { ChangeBar } from './changeBar';
 import { Composer, IDraft } from './composer';
 import { Empty } from './empty';
 import { History } from './history';
+import { warmUp } from './markdown';
 import { Meter } from './meter';
 import { IconButton } from './parts';
 import { ModelPicker, ModePicker } from './pickers';
@@ -34,7 +36,8 @@ export interface IPanelHandle {
 }
 
 export function Panel(props: { handle: (handle: IPanelHandle | null) => void }): JSX.Element {
-  const { store, trans, work, actions, options } = useServices();
+  const services = useServices();
+  const { store, trans, work, actions, options } = services;
   const state = React.useSyncExternalStore(store.subscribe, store.getSnapshot);
   const conversation = state.conversation;
   const snapshot = React.useSyncExternalStore(
@@ -163,6 +166,7 @@ export function Panel(props: { handle: (handle: IPanelHandle | null) => void }):
         <ModePicker mode={mode} onChange={changeMode} />
         <ModelPicker models={state.models} model={snapshot.status?.model || pickedModel} onChange={changeModel} />
       </Composer>
+      <Bench onSeen={bench => warmUp(bench, services)} />
     </div>
   );
 }

@@ -9,6 +9,9 @@ import { ITurnActions, Turn, UserMessage } from './turn';
 
 const SHOWN = 30;
 const NEAR_END = 48;
+/** Milliseconds for which a scroll may come from what a reader did, or from text that grew. */
+const RECENT = 1000;
+const INPUT = ['wheel', 'touchmove', 'pointerdown', 'keydown', 'focusin'];
 
 export function Transcript(props: { conversation: Conversation; snapshot: ISnapshot }): JSX.Element {
   const { trans } = useServices();
@@ -83,30 +86,56 @@ function useFollowing(): {
   const content = React.useRef<HTMLDivElement>(null);
   const following = React.useRef(true);
   const [away, setAway] = React.useState(false);
-  const jump = React.useCallback(() => {
-    following.current = true;
-    setAway(false);
-    scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+  const follow = React.useCallback((whether: boolean) => {
+    following.current = whether;
+    // The browser holds a reader's place when something above changes its height; at the end, that place is the end.
+    scroller.current!.style.overflowAnchor = whether ? 'none' : '';
+    setAway(!whether);
   }, []);
+  const jump = React.useCallback(() => {
+    follow(true);
+    scroller.current!.scrollTo({ top: scroller.current!.scrollHeight });
+  }, [follow]);
   React.useEffect(() => {
     const element = scroller.current!;
+    let top = 0;
+    let grown = 0;
+    let touched = -RECENT;
+    const onInput = (): void => {
+      touched = performance.now();
+    };
     const onScroll = (): void => {
-      following.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
-      setAway(!following.current);
+      const now = performance.now();
+      const isGrowing = now - grown < RECENT;
+      const isNearEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+      const isUp = element.scrollTop < top;
+      top = element.scrollTop;
+      if (!isUp) {
+        follow(following.current || isNearEnd);
+      } else if (now - touched < RECENT || !isGrowing) {
+        // While text grows the browser scrolls up too, where a block turns out lower than thought: readers use their hands.
+        follow(isNearEnd && !isGrowing);
+      }
     };
     const observer = new ResizeObserver(() => {
+      grown = performance.now();
       if (following.current) {
         element.scrollTop = element.scrollHeight;
+        top = element.scrollTop;
       }
     });
+    follow(true);
     observer.observe(content.current!);
     observer.observe(element);
-    element.addEventListener('scroll', onScroll, { passive: true });
+    const listening = new AbortController();
+    const options = { passive: true, signal: listening.signal };
+    element.addEventListener('scroll', onScroll, options);
+    INPUT.forEach(type => element.addEventListener(type, onInput, options));
     return () => {
       observer.disconnect();
-      element.removeEventListener('scroll', onScroll);
+      listening.abort();
     };
-  }, []);
+  }, [follow]);
   return { scroller, content, away, jump };
 }
 

@@ -4,7 +4,7 @@ import { copyIcon, undoIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { Decision, IStop } from '../protocol';
 import { clip } from '../view/format';
-import { IApprovalState, isPending, Item, IReplyItem, IStreaming, ITurn, IUserItem } from '../view/state';
+import { IApprovalState, isPending, Item, IReplyItem, IStreaming, ITurn, IUserItem, nextReply } from '../view/state';
 import { Approval } from './approval';
 import { Markdown } from './markdown';
 import { Boundary, IconButton } from './parts';
@@ -26,6 +26,7 @@ export const Turn = React.memo(function Turn(props: {
 }): JSX.Element {
   const { turn, streaming } = props;
   const { trans } = useServices();
+  const growing: IReplyItem | null = streaming && { kind: 'reply', key: nextReply(turn), model: '', ...streaming };
   const waiting = props.working && streaming === null && !waitsForPerson(turn);
   return (
     <section
@@ -34,12 +35,11 @@ export const Turn = React.memo(function Turn(props: {
       aria-busy={props.working}
       data-ended={turn.stop !== null}
     >
-      {turn.items.map((item, index) => (
+      {[...turn.items, ...(growing ? [growing] : [])].map((item, index) => (
         <Boundary key={item.key} message={trans.__('This part could not be drawn.')}>
-          <Part item={item} first={index === 0} {...props} />
+          <Part item={item} first={index === 0} live={item === growing} {...props} />
         </Boundary>
       ))}
-      {streaming && <Reply text={streaming.text} thinking={streaming.thinking} live={true} />}
       {waiting && <Working />}
       {turn.stop && <Ending stop={turn.stop} />}
     </section>
@@ -56,6 +56,8 @@ function waitsForPerson(turn: ITurn): boolean {
 function Part(props: {
   item: Item;
   first: boolean;
+  /** Whether it is a reply that is still being written. */
+  live: boolean;
   turn: ITurn;
   working: boolean;
   canRestore: boolean;
@@ -71,7 +73,7 @@ function Part(props: {
         />
       );
     case 'reply':
-      return <FinishedReply item={item} />;
+      return <Reply text={item.text} thinking={item.thinking} live={props.live} />;
     case 'tool':
       return <ToolCard tool={item} over={turn.stop !== null} answer={actions.answer} />;
     case 'approval':
@@ -134,11 +136,7 @@ export function UserMessage(props: {
   );
 }
 
-const FinishedReply = React.memo(function FinishedReply(props: { item: IReplyItem }): JSX.Element {
-  return <Reply text={props.item.text} thinking={props.item.thinking} live={false} />;
-});
-
-function Reply(props: { text: string; thinking: string; live: boolean }): JSX.Element {
+const Reply = React.memo(function Reply(props: { text: string; thinking: string; live: boolean }): JSX.Element {
   const { trans, options } = useServices();
   return (
     <div className={`jp-agent-reply ${props.live ? 'jp-mod-live' : ''}`}>
@@ -159,7 +157,7 @@ function Reply(props: { text: string; thinking: string; live: boolean }): JSX.El
       )}
     </div>
   );
-}
+});
 
 function Working(): JSX.Element {
   const { trans } = useServices();

@@ -12,6 +12,11 @@ export function prepareMarkdown(source: string): string {
   );
 }
 
+/** Whether a typesetter could find something in this markdown: maths begins with a dollar sign, `\\(`, `\\[` or `\begin{`. */
+export function holdsMath(source: string): boolean {
+  return /\$|\\[([]|\\begin\{|\\(?:eq)?ref\{/.test(source);
+}
+
 const DIAGRAM = /^( {0,3}(?:`{3,}|~{3,})[ \t]*)mermaid[^\n]*\n([\s\S]*?)(?=^ {0,3}(?:`{3,}|~{3,})[ \t]*$|(?![\s\S]))/gim;
 
 /**

@@ -187,7 +187,12 @@ function withReply(turn: ITurn, event: IAssistant): ITurn {
     return turn;
   }
   const { text, thinking, model } = event;
-  return { ...turn, items: [...turn.items, { kind: 'reply', key: `r${event.seq}`, text, thinking, model }] };
+  return { ...turn, items: [...turn.items, { kind: 'reply', key: nextReply(turn), text, thinking, model }] };
+}
+
+/** The key of a turn's next reply: the same while it is streamed and when it is there, so that it is drawn only once. */
+export function nextReply(turn: ITurn): string {
+  return `r${turn.items.filter(item => item.kind === 'reply').length}`;
 }
 
 type ItemEvent = Exclude<AgentEvent, { type: 'delta' | 'usage' | 'assistant' | 'stop' }>;
