@@ -16,17 +16,30 @@ PARAGRAPH = (
     "```python\nframe['price'] = pd.to_numeric(frame['price'], errors='coerce')\nframe.groupby('day').sum()\n```\n\n"
     "| day | price |\n|---|--:|\n| Monday | 3.5 |\n| Tuesday | 4.0 |\n\n- first point\n- second point with $x^2$\n\n"
 )
+ROUNDS = 3
 FRAMES = """() => {
-  window.frames = [];
-  let last = performance.now();
-  window.counting = true;
-  const step = now => {
-    window.frames.push(now - last);
-    last = now;
-    if (window.counting) { requestAnimationFrame(step); }
-  };
-  requestAnimationFrame(now => { last = now; requestAnimationFrame(step); });
+  const turn = [...document.getElementsByClassName('jp-agent-turn')].pop();
+  const transcript = document.querySelector('.jp-agent-transcript');
+  window.seen = new Promise(done => {
+    let longest = 0, last = 0, changed = Infinity;
+    const observer = new MutationObserver(() => { changed = performance.now(); });
+    const step = now => {
+      longest = last ? Math.max(longest, now - last) : 0;
+      last = now;
+      if (turn.dataset.ended === 'true' && now - changed > 1000) {
+        observer.disconnect();
+        const { scrollHeight, scrollTop, clientHeight } = transcript;
+        done({ longest, below: scrollHeight - scrollTop - clientHeight });
+      } else {
+        requestAnimationFrame(step);
+      }
+    };
+    observer.observe(turn, { childList: true, subtree: true, characterData: true });
+    requestAnimationFrame(step);
+  });
 }"""
+"""Counts from before the first piece of the answer until a second after the last of it is drawn, in the page alone: an
+expectation of Playwright that waits stops the page for 130 ms to describe what it sees instead."""
 
 
 def measure() -> list[Result]:
@@ -41,6 +54,15 @@ def bundle() -> Result:
 
 
 def frames() -> list[Result]:
+    alone, beside = zip(*(in_new_page() for _ in range(ROUNDS)), strict=True)
+    return [
+        against_promise("longest frame while 60 KB stream", "ms", alone, PROMISED_FRAME),
+        against_promise("the same beside 5,000 cells", "ms", beside, PROMISED_FRAME),
+    ]
+
+
+def in_new_page() -> tuple[float, float]:
+    """The longest frames in milliseconds, alone and beside the notebook, where nothing was loaded or drawn before."""
     from lab.harness import free_port, write_notebook
 
     port = free_port()
@@ -51,20 +73,20 @@ def frames() -> list[Result]:
         write_notebook(lab.server.root / "large.ipynb", cells)
         lab.open("large.ipynb")
         lab.show_panel()
-        beside = streamed(lab, port)
-    return [
-        against_promise("longest frame while 60 KB stream", "ms", [alone], PROMISED_FRAME),
-        against_promise("the same beside 5,000 cells", "ms", [beside], PROMISED_FRAME),
-    ]
+        return alone, streamed(lab, port)
 
 
 def streamed(lab: Any, port: int) -> float:
     """The longest frame in milliseconds while 60 KB of markdown arrive, as fast as models write at their fastest."""
     from jupyter_agent.testing.scripted import ScriptedServer
 
-    with ScriptedServer([{"text": PARAGRAPH * 150, "pause": 0.002}], port=port):
-        lab.page.evaluate(FRAMES)
+    line = {"text": PARAGRAPH * 150, "pause": 0.002, "pause_until": "go"}
+    with ScriptedServer([line], port=port) as model:
+        lab.new_conversation()
         lab.ask("Tell me at length")
-        lab.wait_ended()
-        lab.page.evaluate("() => { window.counting = false; }")
-    return float(max(lab.page.evaluate("() => window.frames")))
+        lab.page.evaluate(FRAMES)
+        model.gate("go").open()
+        seen = lab.page.evaluate("() => window.seen")
+    if seen["below"] > 1:
+        raise RuntimeError(f"The panel stopped following the answer {seen['below']:.0f} pixels before its end.")
+    return float(seen["longest"])
