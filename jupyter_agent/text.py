@@ -246,7 +246,7 @@ class Secrets:
             (form, name, re.compile(r"(?:\r?\n|\\n)?".join(map(re.escape, form)))) for form, name in wrapped.items()
         ]
         longest = max((len(form) for form in (*forms, *wrapped)), default=0)
-        self.longest = longest + longest // 8
+        self._longest = longest + longest // 8
         """Characters that a masked form can take up at most, line breaks of wrapped base64 included."""
 
     @classmethod
@@ -270,6 +270,35 @@ class Secrets:
                 text = pattern.sub(f"[secret {name}]".replace("\\", r"\\"), text)
         return text
 
+    def cut(self, text: str) -> int:
+        """Where `text` may be divided so that no value is cut, whatever comes after it: its end, or a place before."""
+        cut = len(text) - self._begun(text[max(len(text) - self._longest, 0) :])
+        # A value that is there whole may reach over the beginning of one that is not yet.
+        while (before := self._start_of_what_crosses(text, cut)) < cut:
+            cut = before
+        return cut
+
+    def _begun(self, end: str) -> int:
+        """How many characters at the end may be the beginning of a value in one of its forms."""
+        held = max((_overlap(end, form) for form, _ in self._literal), default=0)
+        if self._wrapped and end:
+            # Also without the line breaks in between, the last of which may be there by half.
+            broken = {place for match in _BREAK.finditer(end) for place in range(*match.span())}
+            places = [place for place in range(len(end)) if place not in broken]
+            squeezed = "".join(end[place] for place in places)
+            if overlap := max(_overlap(squeezed, form) for form, _, _ in self._wrapped):
+                held = max(held, len(end) - places[-overlap])
+        return held
+
+    def _start_of_what_crosses(self, text: str, cut: int) -> int:
+        if cut == len(text):
+            return cut
+        starts = [text.find(form, max(cut - len(form) + 1, 0), cut + len(form) - 1) for form, _ in self._literal]
+        for _, _, pattern in self._wrapped:
+            found = pattern.finditer(text, max(cut - self._longest, 0))
+            starts += [match.start() for match in found if match.start() < cut < match.end()]
+        return min((start for start in starts if start >= 0), default=cut)
+
     def stream(self) -> SecretStream:
         """A masker for text that arrives in pieces."""
         return SecretStream(self)
@@ -286,14 +315,27 @@ class SecretStream:
         self._kept = ""
 
     def feed(self, piece: str) -> str:
-        masked = self._secrets.mask(self._kept + piece)
-        keep = min(max(self._secrets.longest - 1, 0), len(masked))
-        self._kept = masked[len(masked) - keep :]
-        return masked[: len(masked) - keep]
+        text = self._kept + piece
+        cut = self._secrets.cut(text)
+        self._kept = text[cut:]
+        return self._secrets.mask(text[:cut])
 
     def finish(self) -> str:
         rest, self._kept = self._secrets.mask(self._kept), ""
         return rest
+
+
+_BREAK = re.compile(r"\r|\n|\\n|\\\Z")
+"""A line break, written out or escaped; at the end also the first half of an escaped one."""
+
+
+def _overlap(text: str, form: str) -> int:
+    """The length of the longest beginning of `form`, but not all of it, that `text` ends with."""
+    last = text[-1:]
+    for length in range(min(len(form) - 1, len(text)), 0, -1):
+        if form[length - 1] == last and text.endswith(form[:length]):
+            return length
+    return 0
 
 
 def _parts(value: str) -> Iterable[str]:

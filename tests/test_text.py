@@ -273,6 +273,34 @@ def test_a_secret_cut_by_pieces_is_still_masked(seed: int) -> None:
     assert out.endswith(" after")
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_in_pieces_the_same_is_masked_as_in_one(seed: int) -> None:
+    """Also where one value begins inside another, or a form of one ends in the beginning of another's."""
+    values = {
+        "KEY": "sk-ant-abcdefghijklmnopqrstuvwxyz0123456789",
+        "PEM": "-----BEGIN\nabcdefghijklmnopqrstu\n-----END",
+    }
+    secrets = Secrets(values)
+    forms = [form for value in values.values() for form in _forms(value)]
+    randomness = random.Random(seed)
+    parts = [*forms, "hello\n", "sk-", "c2st", "\r\n", "\\n", "-----BEGIN\n"]
+    text = "".join(randomness.choice(parts) for _ in range(randomness.randint(1, 12)))
+    stream, out, position = secrets.stream(), "", 0
+    while position < len(text):
+        size = randomness.randint(1, 30)
+        out += stream.feed(text[position : position + size])
+        position += size
+    assert out + stream.finish() == secrets.mask(text)
+
+
+def test_what_cannot_be_a_secret_is_not_held_back() -> None:
+    """A command that goes on shows its last line: nobody waits for a server's "ready" until it ends."""
+    stream = Secrets({"API_KEY": SECRET}).stream()
+    assert stream.feed("listening on port 8000\n") == "listening on port 8000\n"
+    assert stream.feed(f"key {SECRET[:5]}") == "key "
+    assert stream.feed("\n") == f"{SECRET[:5]}\n"
+
+
 def test_a_child_gets_no_secret_and_still_works(tmp_path: object) -> None:
     hostile = {
         **os.environ,

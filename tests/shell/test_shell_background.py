@@ -95,6 +95,13 @@ async def test_offsets_do_not_cut_characters(shell: Shell, tmp_path: Path) -> No
     assert await until(shell, id, "漢y") == "漢y"
 
 
+async def test_what_is_printed_shows_while_the_command_runs_although_secrets_are_masked(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, {**os.environ, "API_KEY": "sk-0123456789abcdefghijklmnop"}, tmp_path / "spill")
+    id = await shell.start_background("echo ready on port 8000; sleep 600")
+    assert await until(shell, id, "8000") == "ready on port 8000\n"
+    await shell.close()
+
+
 HOST = """
 import asyncio, json, os, sys
 from jupyter_agent.shell import Shell
