@@ -67,6 +67,11 @@ class AgentSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         allowed = self.authorizer.is_authorized(self, self.current_user, action, RESOURCE)
         return bool(await allowed if asyncio.iscoroutine(allowed) or isinstance(allowed, asyncio.Future) else allowed)
 
+    def on_close(self) -> None:
+        # It would hold a closed connection, and all that belongs to it, for another half minute.
+        if self.ping_callback is not None:
+            self.ping_callback.stop()
+
     def send_from_agent(self, message: Json) -> None:
         """Send from the agent's thread."""
         text = json.dumps(message, ensure_ascii=False, default=str)
@@ -102,6 +107,7 @@ class EventsSocket(AgentSocket):
         self.inbox.put_nowait(self.parse(data))
 
     def on_close(self) -> None:
+        super().on_close()
         if self.conversation_id:
             self.inbox.put_nowait(None)
 
@@ -154,6 +160,7 @@ class DocumentsSocket(AgentSocket):
         self.app.agent.loop.call_soon_threadsafe(self._receive, message)
 
     def on_close(self) -> None:
+        super().on_close()
         if self.app.agent.started:
             self.app.agent.loop.call_soon_threadsafe(self._closed)
 
