@@ -16,7 +16,7 @@ class LabDocument(RemoteDocument):
             return await pages.request(page, action, name, **fields)
 
         super().__init__(ask, name, lambda: page.touches[name])
-        self.page = page
+        self.page, self.name = page, name
 
     async def has_unsaved(self) -> bool:
         """Whether the page holds unsaved edits, as it last said."""

@@ -171,7 +171,9 @@ class ServedNotebook:
     def held_by(self, page: Page) -> LabDocument | None:
         """The page's document where the page itself holds it; None where it shows a room's."""
         document = self._open
-        return document if isinstance(document, LabDocument) and document.page is page else None
+        if isinstance(document, LabDocument) and document.page is page and document.name == self.name:
+            return document
+        return None
 
     # ------------------------------------------------------------------------------------------------- the owner
 
@@ -184,7 +186,7 @@ class ServedNotebook:
         page = await self._pages.owner(self.name)
         if page is None:
             self._open = None
-        elif not isinstance(self._open, LabDocument) or self._open.page is not page:
+        elif self.held_by(page) is None:
             self._open = LabDocument(self._pages, page, self.name)
         return self._open
 

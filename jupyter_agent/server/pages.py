@@ -111,7 +111,8 @@ class Pages:
             page.documents.pop(path, None)
             self._wake()
         elif kind == "renamed" and isinstance(message.get("to"), str):
-            page.documents.pop(path, None)
+            # Open without a gap: in one, its file would be written behind the page's back.
+            page.documents[message["to"]] = page.documents.pop(path, OpenDocument())
             self._renamed[path] = message["to"]
             self._wake()
         elif kind == "changed":

@@ -1,0 +1,16 @@
+"""What the server knows of the pages and their documents."""
+
+from __future__ import annotations
+
+from jupyter_agent.server.pages import Pages
+
+
+async def test_n26_a_renamed_document_is_open_without_a_gap() -> None:
+    """Between a page's two messages about a rename nobody may take the notebook for closed and write its file."""
+    pages = Pages()
+    page = pages.connect("page", lambda message: None, {"old.ipynb": {"dirty": True, "active": True}})
+    pages.receive(page, {"type": "renamed", "path": "old.ipynb", "to": "new.ipynb"})
+    assert pages.present_path("old.ipynb") == "new.ipynb"
+    assert await pages.owner("new.ipynb") is page
+    assert page.documents["new.ipynb"].dirty
+    assert not pages.is_open("old.ipynb")
