@@ -24,18 +24,9 @@ def against_promise(name: str, unit: str, values: Sequence[float], promise: floa
     )
 
 
-def beside(name: str, other: str, ours: Sequence[float], theirs: Sequence[float]) -> Result:
-    """Ours against what another takes for the same, in the same run; nothing is promised."""
-    ratios = sorted(mine / statistics.median(theirs) for mine in ours)
-    low, ratio, high = statistics.quantiles(ratios, n=4, method="inclusive")
-    return Result(
-        name, other, statistics.median(ours), statistics.median(theirs), ratio, low, high, limit=None, rounds=len(ours)
-    )
-
-
 @contextlib.contextmanager
-def lab_page(model_url: str = "http://127.0.0.1:9", *, collaboration: bool = False) -> Iterator[Any]:
-    """A `Lab` (tests/lab/lab.py) at its start; `collaboration`: notebooks are shared by jupyter-collaboration."""
+def lab_page(model_url: str = "http://127.0.0.1:9") -> Iterator[Any]:
+    """A `Lab` (tests/lab/lab.py) at its start."""
     from lab.harness import BROWSER_ARGUMENTS, LabServer, check_bundle, find_browser, running
     from lab.lab import Lab
     from playwright.sync_api import sync_playwright
@@ -44,7 +35,7 @@ def lab_page(model_url: str = "http://127.0.0.1:9", *, collaboration: bool = Fal
     environment = {"ANTHROPIC_BASE_URL": model_url, "ANTHROPIC_API_KEY": "scripted"}
     with (
         tempfile.TemporaryDirectory(prefix="lab-") as folder,
-        running(LabServer(Path(folder), environment=environment, collaboration=collaboration)) as server,
+        running(LabServer(Path(folder), environment=environment)) as server,
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=find_browser(), args=BROWSER_ARGUMENTS)

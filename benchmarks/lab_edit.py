@@ -1,9 +1,7 @@
 """An edit of an open notebook shows within 20 ms; a trivial cell is added and run within 60 ms (medians, localhost).
 
-The edit is timed from the request to the server until the editor's DOM has changed, in a page's own notebook and in one
-that jupyter-collaboration shares; adding and running by the times of the tools' events, so that the model's turn-taking
-is left out: in a page that shows the notebook, which has to draw it, and in a notebook that no page has open. How long
-JupyterLab takes by itself to add and run a cell in its page stands beside that.
+The edit is timed from the request to the server until the editor's DOM has changed; adding and running by the times of
+the tools' events, so that the model's turn-taking is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from _harness import Result
-from _lab import against_promise, beside, lab_page
+from _lab import against_promise, lab_page
 
 EDITS, RUNS = 60, 30
 WATCH = """() => {
@@ -23,53 +21,26 @@ WATCH = """() => {
   new MutationObserver(() => window.changes.push(performance.timeOrigin + performance.now()))
     .observe(editor, { subtree: true, childList: true, characterData: true });
 }"""
-NAME, CLOSED = "bench.ipynb", "closed.ipynb"
-
-
-ALONE = """async count => {
-  const { content, sessionContext } = window.jupyterapp.shell.currentWidget;
-  const shared = content.model.sharedModel;
-  const times = [];
-  for (let number = 0; number < count; number++) {
-    const began = performance.now();
-    shared.insertCell(shared.cells.length, { cell_type: 'code', source: '1 + 1', metadata: {}, id: `alone-${number}` });
-    const cell = content.widgets[content.widgets.length - 1];
-    await cell.constructor.execute(cell, sessionContext, {});
-    times.push(performance.now() - began);
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
-  return times;
-}"""
-"""What JupyterLab does when a person adds a cell and runs it."""
+NAME = "bench.ipynb"
 
 
 def measure() -> list[Result]:
     from lab.harness import free_port, write_notebook
 
     port = free_port()
-    cells = [("first", "code", "x = 0")]
     with lab_page(f"http://127.0.0.1:{port}") as lab:
-        write_notebook(lab.server.root / NAME, cells)
+        write_notebook(lab.server.root / NAME, [("first", "code", "x = 0")])
         lab.open(NAME)
-        results = [
+        return [
             against_promise("edit request to changed DOM", "ms", edits(lab), 20),
-            against_promise("add and run a trivial cell, open", "ms", open_runs := runs(lab, port, NAME), 60),
+            against_promise("add and run a trivial cell", "ms", runs(lab, port), 60),
         ]
-        alone = lab.page.evaluate(ALONE, RUNS)[1:]
-        results.append(beside("the same", "JupyterLab alone", open_runs, alone))
-        write_notebook(lab.server.root / CLOSED, cells)
-        results.append(against_promise("add and run a trivial cell, closed", "ms", runs(lab, port, CLOSED), 60))
-    with lab_page(collaboration=True) as lab:
-        write_notebook(lab.server.root / NAME, cells)
-        lab.open(NAME)
-        results.append(against_promise("edit request to changed DOM, shared", "ms", edits(lab), 20))
-    return results
 
 
 def edits(lab: Any) -> list[float]:
     """Milliseconds of each edit."""
     lab.page.evaluate(WATCH)
-    kernel = next(s["kernel"]["id"] for s in lab.server.get("api/sessions") if s["path"].endswith(NAME))
+    kernel = next(s["kernel"]["id"] for s in lab.server.get("api/sessions") if s["path"] == NAME)
     times = []
     source = "x = 0"
     for number in range(1, EDITS + 1):
@@ -94,20 +65,19 @@ def edits(lab: Any) -> list[float]:
     return times
 
 
-def runs(lab: Any, port: int, name: str) -> list[float]:
-    """Milliseconds of each pair of calls: insert a cell at the end of the notebook `name`, run it."""
+def runs(lab: Any, port: int) -> list[float]:
+    """Milliseconds of each pair of calls: insert a cell at the end, run it."""
     from lab.steps import journal
 
     from jupyter_agent.testing.scripted import ScriptedServer
 
     insert = {"op": "insert", "type": "code", "source": "1 + 1"}
-    script: list[dict[str, Any]] = [{"calls": [{"name": "read_cells", "arguments": {"path": name}}]}]
+    script: list[dict[str, Any]] = [{"calls": [{"name": "read_cells", "arguments": {}}]}]
     for _ in range(RUNS):
-        script.append({"calls": [{"name": "edit_cells", "arguments": {"ops": [insert], "path": name}}]})
-        run = {"name": "run_cells", "arguments": {"cells": ["{{regex:id=(\\S+)}}"], "path": name}}
+        script.append({"calls": [{"name": "edit_cells", "arguments": {"ops": [insert]}}]})
+        run = {"name": "run_cells", "arguments": {"cells": ["{{regex:id=(\\S+)}}"]}}
         script.append({"calls": [run]})
     lab.show_panel()
-    lab.new_conversation()
     lab.panel.get_by_label("Mode", exact=True).select_option(label="Accept edits")
     with ScriptedServer([*script, {"text": "Done."}], port=port):
         lab.ask("Add and run cells")
