@@ -217,6 +217,8 @@ _SECRET_NAME = re.compile(
 )
 _PLACE_NAME = re.compile(r"(?:_FILE|_PATH|_DIR|_SOCK|_SOCKET|_HOST|_PORT|_URL|_URI)$", re.IGNORECASE)
 SHORTEST_SECRET: Final = 8
+MOST_HELD: Final = 8
+"""How many times the length of the longest form a stream holds back at most."""
 
 
 def looks_secret(name: str) -> bool:
@@ -272,10 +274,13 @@ class Secrets:
 
     def cut(self, text: str) -> int:
         """Where `text` may be divided so that no value is cut, whatever comes after it: its end, or a place before."""
-        cut = len(text) - self._begun(text[max(len(text) - self._longest, 0) :])
-        # A value that is there whole may reach over the beginning of one that is not yet.
+        end = cut = len(text) - self._begun(text[max(len(text) - self._longest, 0) :])
+        # A value that is there whole may reach over the beginning of one that is not yet. In a long run of values that
+        # overlap (a value of equal characters) there is no such place, and not everything can be held.
         while (before := self._start_of_what_crosses(text, cut)) < cut:
             cut = before
+            if end - cut > MOST_HELD * self._longest:
+                return end
         return cut
 
     def _begun(self, end: str) -> int:

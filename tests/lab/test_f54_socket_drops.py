@@ -94,7 +94,8 @@ def test_f54_a_click_without_a_connection_counts(second: Lab, script: Script) ->
     second.page.route_web_socket("**/jupyter-agent/conversations/**", gate)
     second.goto("lab?reset")
     second.new_conversation()
-    script({"calls": [COMMAND]}, {"text": "It was allowed."})
+    command = {"name": "run_bash", "arguments": {"command": "echo once >> clicked.txt"}}
+    script({"calls": [command]}, {"text": "It was allowed."})
     second.ask("Ask me, and I answer from a train")
     expect(second.panel.get_by_role("button", name="Approve", exact=True)).to_be_visible()
     gate.shut()
@@ -106,5 +107,5 @@ def test_f54_a_click_without_a_connection_counts(second: Lab, script: Script) ->
     banner.get_by_role("button", name="Try now").click()
     second.wait_ended()
     expect(banner).to_have_count(0)
-    assert (second.server.root / "dropped.txt").read_text().endswith("once\n")
+    assert (second.server.root / "clicked.txt").read_text() == "once\n"
     assert "It was allowed." in second.transcript()
