@@ -25,7 +25,7 @@ def against_promise(name: str, unit: str, values: Sequence[float], promise: floa
 
 
 @contextlib.contextmanager
-def lab_page(model_url: str = "http://127.0.0.1:9") -> Iterator[Any]:
+def lab_page(model_url: str = "http://127.0.0.1:9", *, collaboration: bool = False) -> Iterator[Any]:
     """A `Lab` (tests/lab/lab.py) at its start."""
     from lab.harness import BROWSER_ARGUMENTS, LabServer, check_bundle, find_browser, running
     from lab.lab import Lab
@@ -35,7 +35,7 @@ def lab_page(model_url: str = "http://127.0.0.1:9") -> Iterator[Any]:
     environment = {"ANTHROPIC_BASE_URL": model_url, "ANTHROPIC_API_KEY": "scripted"}
     with (
         tempfile.TemporaryDirectory(prefix="lab-") as folder,
-        running(LabServer(Path(folder), environment=environment)) as server,
+        running(LabServer(Path(folder), environment=environment, collaboration=collaboration)) as server,
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=find_browser(), args=BROWSER_ARGUMENTS)

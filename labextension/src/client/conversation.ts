@@ -7,14 +7,17 @@ import { EMPTY, IApprovalState, isOpen, IViewState, reduce, withoutStreaming } f
 import type { Api } from './api';
 import { Outbox } from './outbox';
 import { Link, Socket } from './socket';
+import { work } from './work';
 
 /** This page, as the server tells pages apart. */
 export const CLIENT = UUID.uuid4();
 
 /** Milliseconds from one drawing of news to the next: more often, and drawing would keep a small machine busy. */
 const INTERVAL = 100;
-/** Milliseconds that drawing waits for a pause of the page; a hidden page or Safari has none. */
-const LATEST = 50;
+/** Milliseconds without work in notebooks after which drawing does not come between two steps of it. */
+const REST = 40;
+/** Milliseconds that drawing waits for such a rest at most, and then for a pause of the page: Safari has none. */
+const LATEST = { rest: 250, pause: 50 };
 
 export interface ISending {
   id: string;
@@ -143,14 +146,20 @@ export class Conversation {
     this.queue.push(message);
     if (this.queue.length === 1) {
       const wait = this.flushed + INTERVAL - performance.now();
-      this.timer = window.setTimeout(() => this.flushSoon(), Math.max(0, wait));
+      this.timer = window.setTimeout(() => this.flushSoon(performance.now() + LATEST.rest), Math.max(0, wait));
     }
   }
 
-  /** In the page's next pause: what the agent does in its notebooks comes before what the panel shows of it. */
-  private flushSoon(): void {
-    this.timer = window.setTimeout(() => this.flush(), LATEST);
-    this.pause = window.requestIdleCallback?.(() => this.flush()) ?? 0;
+  /** In a pause of the page: what the agent does in its notebooks comes before what the panel shows of it. */
+  private flushSoon(deadline: number): void {
+    window.clearTimeout(this.timer);
+    const rest = Math.min(work.last + REST, deadline) - performance.now();
+    if (rest > 0) {
+      this.timer = window.setTimeout(() => this.flushSoon(deadline), rest);
+    } else {
+      this.timer = window.setTimeout(() => this.flush(), LATEST.pause);
+      this.pause = window.requestIdleCallback?.(() => this.flush()) ?? 0;
+    }
   }
 
   private flush(): void {

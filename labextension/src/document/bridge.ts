@@ -7,6 +7,7 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { Api } from '../client/api';
 import { CLIENT } from '../client/conversation';
 import { Socket } from '../client/socket';
+import { work } from '../client/work';
 import { findPanel } from './find';
 import { change, Declined, type IChangeRequest, type IOutputsRequest, read, setOutputs } from './notebook';
 import { placedAnew } from './order';
@@ -143,6 +144,7 @@ export class DocumentBridge {
 
   private async answer(request: IRequest): Promise<void> {
     const reply = { type: 'document', id: request.id };
+    work.note();
     try {
       // The server may have asked before it heard of a rename.
       const renamed = this.renamed.get(request.path);
@@ -179,6 +181,7 @@ export class DocumentBridge {
         return panel.context.save();
       case 'run':
         return run(panel, request as unknown as IRunRequest, ({ asks, done }) => {
+          work.note();
           // Who asked for it gets the cells with the end of the run.
           const state = done && request.seen && !panel.isDisposed ? this.stateFor(panel, request.seen) : undefined;
           this.socket.send({ type: 'execution', id: request.id, asks, done, state });
