@@ -24,6 +24,13 @@ class ServerHost:
         self._documents, self._pages, self._server_kernels, self._spill = documents, pages, kernels, spill
         self._notebooks: dict[Path, ServedNotebook] = {}
         self._kernels: dict[str, ServedKernel] = {}
+        self._asked_from = ""
+
+    def asked_from(self, client: str) -> None:
+        """The page in which the person asked for what comes next."""
+        self._asked_from = client
+        for notebook in self._notebooks.values():
+            notebook.asked_from = client
 
     async def notebook(self, path: Path) -> Notebook:
         path = self._documents.present(path)
@@ -33,6 +40,7 @@ class ServerHost:
                 raise NotebookRefused("not_regular", f"{path} is a folder. Name a notebook (.ipynb) in it.")
             found = self._documents.open(path)
             await found.cells()
+            found.asked_from = self._asked_from
             self._notebooks[path] = found
         return found
 

@@ -146,6 +146,8 @@ class Live:
         if handler is None:
             send(_problem("This page and the server do not fit together. Reload the page."))
             return
+        if handler is Live._user:
+            self.host.asked_from(client)
         task = asyncio.ensure_future(self._guarded(handler(self, message), message, send))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

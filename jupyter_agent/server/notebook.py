@@ -59,6 +59,8 @@ class ServedNotebook:
         self._flusher: asyncio.Task[None] | None = None
         self._was_clean: bool | None = None
         self._lock = asyncio.Lock()
+        self.asked_from = ""
+        """The client in which the person asked for what is done now; empty where no page asked."""
 
     @property
     def path(self) -> str:
@@ -161,9 +163,13 @@ class ServedNotebook:
         await self._closed.close()
 
     async def page(self) -> Page | None:
-        """The page that has the document and may run its cells; what it then shows counts as a change of ours."""
-        page = await self._pages.owner(self.name)
+        """The page that has the document and may run its cells; what it then shows counts as a change of ours.
+
+        All who are in a room have the document: there it is the page of the person who asked, whom input() may ask.
+        """
         document = await self._owner()
+        page = self._pages.shown_to(self.asked_from, self.name) if isinstance(document, SharedDocument) else None
+        page = page or await self._pages.owner(self.name)
         if page is not None and document is not None:
             await self._note_state(document)
         return page

@@ -15,7 +15,9 @@ from jupyter_agent.server.pages import ANSWER_WITHIN, Json, Page, PageGone, Page
 
 CANNOT = ("no_kernel", "missing", "unknown_cell")
 """Kinds with which a page declines because it cannot run the cell now: then the server's own client does."""
-BEHIND = 10.0
+BEHIND = ("stale", "unknown_cell")
+"""Kinds with which a page declines what it may not have got from its room yet."""
+CAUGHT_UP_WITHIN = 10.0
 """Seconds in which a page gets what the room of its notebook holds already."""
 
 
@@ -46,19 +48,19 @@ class PageRun:
         if document is not None:
             # With this the page's last word brings the cells as they are then, which are asked for next.
             fields["seen"] = document.seen()
-        deadline = time.monotonic() + BEHIND
+        deadline = time.monotonic() + CAUGHT_UP_WITHIN
         while True:
             try:
                 answer = await self._pages.request(page, "run", self._notebook.name, listener=listen, **fields)
             except PageGone:
                 raise Unsure from None
             except NotebookRefused as refused:
+                if refused.kind in BEHIND and time.monotonic() < deadline and await self._is_behind(execution.code):
+                    await asyncio.sleep(0.01)
+                    continue
                 if refused.kind in CANNOT:
                     return None
-                if refused.kind != "stale" or time.monotonic() > deadline or not await self._is_behind(execution.code):
-                    raise
-                await asyncio.sleep(0.02)
-                continue
+                raise
             self._page = page
             return str(answer["message"])
 

@@ -194,6 +194,11 @@ class Pages:
         """Whether this page is connected and still has the document."""
         return self._pages.get(page.client) is page and page.away_since is None and path in page.documents
 
+    def shown_to(self, client: str, path: str) -> Page | None:
+        """This client's page, where it is connected and has the document open."""
+        page = self._pages.get(client)
+        return page if page is not None and self.has_open(page, path) else None
+
     def watch(self, watcher: Callable[[str, list[str]], None]) -> Callable[[], None]:
         """Call back with (path, cell ids) for changes by persons; the returned function ends it."""
         self._watchers.append(watcher)

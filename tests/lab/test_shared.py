@@ -28,6 +28,16 @@ other = (await notebook.cells())[1]
 await commit(await notebook.edit([ReplaceSource(Target(other.id, other.hash), "y = 2")]))
 await notebook.set_outputs(other.id, [{"output_type": "stream", "name": "stdout", "text": "from afar"}], 7)"""
 
+SLOW_ROOM = """
+const Native = window.WebSocket;
+window.WebSocket = class extends Native {
+  set onmessage(listen) {
+    const late = event => setTimeout(() => listen(event), 400);
+    super.onmessage = this.url.includes('/collaboration/room/') ? late : listen;
+  }
+};"""
+"""What others do in the room arrives in the page with a delay, as over a slow line."""
+
 
 @pytest.fixture(scope="module")
 def shared_server(tmp_path_factory: pytest.TempPathFactory, model_environment: dict[str, str]) -> Iterator[LabServer]:
@@ -166,6 +176,30 @@ def test_a_cell_that_is_edited_and_run_at_once_runs_as_edited(pages: tuple[Lab, 
         expect(lab.cell(2).locator(".jp-OutputArea-output")).to_have_text("value 11")
     same_everywhere(pages, "at-once.ipynb")
     assert theirs.sources()[1] == "x = 11\n# here"
+
+
+def test_a_new_cell_runs_in_the_page_although_its_room_is_slow(pages: tuple[Lab, Lab], script: Script) -> None:
+    """Only in a page may a cell ask a person, and of all pages in the one of the person who asked the agent."""
+    mine, theirs = pages
+    mine.page.add_init_script(SLOW_ROOM)
+    mine.goto("lab?reset")
+    begin(pages, "slow.ipynb")
+    insert = {"op": "insert", "type": "code", "source": "name = input('who? ')\nprint('hello', name)"}
+    script(
+        {"calls": [READ]},
+        {"calls": [{"name": "edit_cells", "arguments": {"ops": [insert]}}]},
+        {"calls": [run("{{regex:id=(\\S+)}}")]},
+        {"text": "Done."},
+    )
+    mine.ask("Ask who is there")
+    answer = mine.cell(3).locator(".jp-Stdin-input")
+    answer.click()
+    expect(theirs.page.locator(".jp-Stdin-input")).to_have_count(0)
+    mine.page.keyboard.type("Ada")
+    mine.page.keyboard.press("Enter")
+    mine.wait_ended()
+    for lab in pages:
+        expect(lab.cell(3).locator(".jp-OutputArea-output").last).to_contain_text("hello Ada")
 
 
 def test_a_cell_edits_another_one_of_its_notebook_while_it_runs(pages: tuple[Lab, Lab]) -> None:

@@ -14,3 +14,14 @@ async def test_n26_a_renamed_document_is_open_without_a_gap() -> None:
     assert await pages.owner("new.ipynb") is page
     assert page.documents["new.ipynb"].dirty
     assert not pages.is_open("old.ipynb")
+
+
+async def test_the_page_of_a_person_is_theirs_while_it_shows_the_document() -> None:
+    pages = Pages()
+    mine = pages.connect("mine", lambda message: None, {"nb.ipynb": {}})
+    pages.connect("theirs", lambda message: None, {"nb.ipynb": {"active": True}})
+    assert pages.shown_to("mine", "nb.ipynb") is mine
+    assert pages.shown_to("mine", "other.ipynb") is None
+    pages.disconnect(mine, leaving=False)
+    assert pages.shown_to("mine", "nb.ipynb") is None
+    assert pages.shown_to("", "nb.ipynb") is None
