@@ -28,7 +28,7 @@ from jupyter_agent.shell import Shell
 from jupyter_agent.spill import Spill
 from jupyter_agent.text import Secrets
 from jupyter_agent.tool import CellLog, Tool
-from jupyter_agent.withhold import NOTHING_WITHHELD, Withhold
+from jupyter_agent.withhold import NOTHING_WITHHELD, Withhold, read_withheld, write_withheld
 from jupyter_agent.workspace import Ledger, Workspace
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class Settings:
     `root` and `notebook` are absolute real paths. `rules` come from the user's settings, `answers` are asks settled in
     advance (`--allow`). `instructions` are (file name, text) of trusted rules files; `trusted`: the person trusts what
     the folder configures. Without `ledger` edits need no prior read (a single tool call). `verify`: check changes at
-    the end of a turn. `withhold`: what is kept from the model. `kernel_life`: what ends the kernels.
+    the end of a turn. `withhold`: what is kept from the model, besides what the conversation kept back before.
+    `kernel_life`: what ends the kernels.
     """
 
     root: Path
@@ -120,6 +121,7 @@ class Conversation:
         self.todo[:] = state.get("todo", [])
         for warning in self.journal.warnings:
             self.publish(Note(level="warning", text=warning))
+        self.keep_back(self.settings.withhold)
 
     # ------------------------------------------------------------------------------------------------ identity
 
@@ -322,6 +324,18 @@ class Conversation:
             )
 
     # ---------------------------------------------------------------------------------------------------- state
+
+    def keep_back(self, withhold: Withhold) -> None:
+        """Keep this from the model too, from now on: what is switched off stays off, in later processes as well."""
+        stored = read_withheld(self.journal.folder)
+        wanted = self.settings.withhold | withhold | stored
+        self.settings = replace(self.settings, withhold=wanted)
+        if wanted != stored:
+            try:
+                write_withheld(self.journal.folder, wanted)
+            except AgentError as error:
+                text = f"What is kept from the model is known to this session only. {error.message}"
+                self.publish(Note(level="warning", text=text))
 
     def save_state(self) -> None:
         """Write `state.json`; a full disk is not an error here."""

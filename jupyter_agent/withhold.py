@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
+from jupyter_agent.atomic import replace_file
 from jupyter_agent.effect import Effect
 from jupyter_agent.errors import Denied
 from jupyter_agent.notebook.document import Cell, CellsChanged, EditOutcome, Notebook, Operation, Output
 from jupyter_agent.tool import ToolResult
 
+FILE = "withheld.json"
+"""In a conversation's folder, where something is kept back: it stays so in every later process."""
 OUTPUT_TOOLS = frozenset({"run_cells", "run_code"})
 """Tools whose result holds outputs behind its first line, the status."""
 _OFF = "{what} are switched off for the model: they stay on this machine. Work without them, or ask the person."
@@ -66,6 +71,9 @@ class Withhold:
     outputs: bool = False
     variables: bool = False
 
+    def __or__(self, other: Withhold) -> Withhold:
+        return Withhold(self.outputs or other.outputs, self.variables or other.variables)
+
     def notebook(self, notebook: Notebook) -> Notebook:
         return WithoutOutputs(notebook) if self.outputs else notebook
 
@@ -89,3 +97,19 @@ class Withhold:
 
 
 NOTHING_WITHHELD = Withhold()
+
+
+def read_withheld(folder: Path) -> Withhold:
+    """What was kept back in the conversation of this folder; everything where that cannot be read."""
+    try:
+        stored = json.loads((folder / FILE).read_bytes())
+        return Withhold(bool(stored["outputs"]), bool(stored["variables"]))
+    except FileNotFoundError:
+        return NOTHING_WITHHELD
+    except (OSError, ValueError, TypeError, KeyError):
+        return Withhold(outputs=True, variables=True)
+
+
+def write_withheld(folder: Path, withhold: Withhold) -> None:
+    """Raises WorkspaceRefused where the folder takes no file."""
+    replace_file(folder / FILE, json.dumps(asdict(withhold)).encode(), expected_sha256=None, mode=0o600)

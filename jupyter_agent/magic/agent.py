@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -212,17 +211,15 @@ class Agent:
             conversation.gate.mode = options["mode"]
         if "allow" in options:
             conversation.gate.answers = tuple(parse_rule(rule) for rule in options["allow"])
-        conversation.settings = replace(conversation.settings, withhold=self._withheld(conversation, options))
+        conversation.keep_back(self._withheld(options))
         usd = options.get("budget") or self.config.budget or None
         conversation.budget.limits = Limits(turns=options.get("max_turns") or self.config.max_turns, usd=usd)
         return conversation
 
-    def _withheld(self, conversation: Conversation, options: dict[str, Any]) -> Withhold:
-        """What is switched off stays off for the conversation: part of it would be no promise."""
-        before = conversation.settings.withhold
+    def _withheld(self, options: dict[str, Any]) -> Withhold:
         return Withhold(
-            outputs=before.outputs or "no_outputs" in options or not self.config.send_outputs,
-            variables=before.variables or "no_variables" in options or not self.config.send_variables,
+            outputs="no_outputs" in options or not self.config.send_outputs,
+            variables="no_variables" in options or not self.config.send_variables,
         )
 
     async def _open(self, named: Path | None, resume: str | None, *, new: bool) -> Conversation:

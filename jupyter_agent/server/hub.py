@@ -82,10 +82,8 @@ class Hub:
         if live is not None:
             return live
         folder = self._folder(conversation_id)
-        place = _read_place(folder)
-        withhold = Withhold(outputs=bool(place.get("no_outputs")), variables=bool(place.get("no_variables")))
-        notebook = self._notebook_path(place.get("notebook", ""))
-        return await self._open(conversation_id, notebook, "review", "", withhold)
+        notebook = self._notebook_path(str(_read_place(folder).get("notebook", "")))
+        return await self._open(conversation_id, notebook, "review", "")
 
     async def entry(self, conversation_id: str) -> Json:
         folder = self._folder(conversation_id)
@@ -181,7 +179,12 @@ class Hub:
     # ------------------------------------------------------------------------------------------------------ inside
 
     async def _open(
-        self, conversation_id: str, notebook: Path | None, mode: Mode, model: str, withhold: Withhold
+        self,
+        conversation_id: str,
+        notebook: Path | None,
+        mode: Mode,
+        model: str,
+        withhold: Withhold = NOTHING_WITHHELD,
     ) -> Live:
         from jupyter_agent.budget import Budget
         from jupyter_agent.conversation import Conversation, Settings
@@ -196,8 +199,7 @@ class Hub:
             conversation = Conversation(journal, settings, host, all_tools(), Budget())
             live = Live(conversation, host, self.root, model, self.log)
             self._live[conversation_id] = live
-            kept = {"no_outputs": withhold.outputs, "no_variables": withhold.variables}
-            _write_place(journal.folder, {"notebook": host.name_of(notebook) if notebook else "", **kept})
+            _write_place(journal.folder, {"notebook": host.name_of(notebook) if notebook else ""})
             if self._sweeper is None:
                 self._sweeper = asyncio.ensure_future(self._sweep())
             return live
