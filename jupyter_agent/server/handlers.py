@@ -68,15 +68,11 @@ class ConversationsHandler(AgentHandler):
     @web.authenticated
     @authorized("write", resource=RESOURCE)
     async def post(self) -> None:
-        # Imported here, so that a server that nobody uses the agent on starts without what it takes.
-        from jupyter_agent.withhold import Withhold
-
         body = self.body()
         work = self.app.hub.create(
             notebook=str(body.get("notebook") or ""),
             mode=str(body.get("mode") or "review"),
             model=str(body.get("model") or ""),
-            withhold=Withhold(outputs=bool(body.get("no_outputs")), variables=bool(body.get("no_variables"))),
         )
         self.set_status(201)
         self.finish({"id": await self.on_agent(work)})

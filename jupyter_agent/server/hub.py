@@ -28,7 +28,6 @@ from jupyter_agent.server.notebook import ServedNotebook
 from jupyter_agent.server.pages import Pages
 from jupyter_agent.storage import conversations_folder
 from jupyter_agent.summary import title_of
-from jupyter_agent.withhold import NOTHING_WITHHELD, Withhold
 
 IDLE = 600.0
 """Seconds without a client after which an idle conversation is closed; it opens again in milliseconds."""
@@ -68,12 +67,12 @@ class Hub:
 
     # ----------------------------------------------------------------------------------------------- conversations
 
-    async def create(self, *, notebook: str, mode: str, model: str, withhold: Withhold = NOTHING_WITHHELD) -> str:
+    async def create(self, *, notebook: str, mode: str, model: str) -> str:
         """A new conversation; its id. `notebook` is the contents manager's path, or ""."""
         conversation_id = time.strftime("%Y%m%d-%H%M%S-") + uuid.uuid4().hex[:4]
         if mode not in MODES:
             raise UsageError(f"{mode!r} is not a mode. Choose one of {', '.join(MODES)}.")
-        await self._open(conversation_id, self._notebook_path(notebook), mode, model, withhold)
+        await self._open(conversation_id, self._notebook_path(notebook), mode, model)
         return conversation_id
 
     async def open(self, conversation_id: str) -> Live:
@@ -178,14 +177,7 @@ class Hub:
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    async def _open(
-        self,
-        conversation_id: str,
-        notebook: Path | None,
-        mode: Mode,
-        model: str,
-        withhold: Withhold = NOTHING_WITHHELD,
-    ) -> Live:
+    async def _open(self, conversation_id: str, notebook: Path | None, mode: Mode, model: str) -> Live:
         from jupyter_agent.budget import Budget
         from jupyter_agent.conversation import Conversation, Settings
         from jupyter_agent.tools import all_tools
@@ -195,7 +187,7 @@ class Hub:
                 return self._live[conversation_id]
             journal = Journal.open(conversations_folder() / conversation_id)
             host = ServerHost(self.documents, self.pages, self.kernels, journal.folder / "spill")
-            settings = Settings(self.root, notebook, mode, withhold=withhold)
+            settings = Settings(self.root, notebook, mode)
             conversation = Conversation(journal, settings, host, all_tools(), Budget())
             live = Live(conversation, host, self.root, model, self.log)
             self._live[conversation_id] = live

@@ -23,6 +23,7 @@ from jupyter_agent.permission import MODES
 from jupyter_agent.server.host import ServerHost
 from jupyter_agent.summary import title_of
 from jupyter_agent.undo import undo_turn
+from jupyter_agent.withhold import Withhold
 
 LARGEST_TEXT = 2_000_000
 """Characters of one message: beyond it no model could read it, and the journal should not hold it."""
@@ -170,6 +171,8 @@ class Live:
             raise Refused(
                 f"The message is too long ({len(text):,} characters). Put it into a file and mention that with @."
             )
+        withhold = Withhold(bool(message.get("no_outputs")), bool(message.get("no_variables")))
+        self.conversation.keep_back(withhold)
         self._sending += 1
         stops = self._stops
         try:

@@ -167,7 +167,7 @@ export interface IHello {
 }
 /** What a person said or decided. */
 export type Request =
-  | { type: 'user'; id: string; text: string; attachments: IAttachment[] }
+  | ({ type: 'user'; id: string; text: string; attachments: IAttachment[] } & IWithheld)
   | { type: 'approval'; id: string; digest: string; decision: Decision; reason: string }
   | { type: 'answer'; id: string; text: string }
   | { type: 'stop' }
@@ -184,7 +184,10 @@ export interface INewConversation {
   notebook: string;
   mode: Mode;
   model: string;
-  /** Outputs and variables that the model does not get to see. */
+}
+
+/** What the model does not get to see from then on. */
+export interface IWithheld {
   no_outputs: boolean;
   no_variables: boolean;
 }

@@ -43,9 +43,9 @@ class Client:
     def tell(self, message: Json) -> None:
         self.socket.write_message(json.dumps(message))
 
-    def ask(self, text: str, *, id: str | None = None) -> str:
+    def ask(self, text: str, *, id: str | None = None, **more: Any) -> str:
         """Send a message; its id."""
-        message = {"type": "user", "id": id or uuid.uuid4().hex, "text": text, "attachments": []}
+        message = {"type": "user", "id": id or uuid.uuid4().hex, "text": text, "attachments": [], **more}
         self.tell(message)
         return str(message["id"])
 

@@ -163,9 +163,8 @@ async def test_what_is_switched_off_stays_here(server: LabServer, script: Script
         {"calls": [{"name": "inspect_variables", "arguments": {}}]},
         {"text": "Done."},
     )
-    options = {"notebook": "kept.ipynb", "mode": "accept-edits", "no_outputs": True, "no_variables": True}
-    client = await Client.connect(server, create(server, **options))
-    client.ask("Run it")
+    client = await Client.connect(server, create(server, notebook="kept.ipynb", mode="accept-edits"))
+    client.ask("Run it", no_outputs=True, no_variables=True)
     await client.until("stop", timeout=60)
     await client.close()
     sent = str(model.messages)

@@ -2,7 +2,7 @@
 
 import { UUID } from '@lumino/coreutils';
 import { Signal } from '@lumino/signaling';
-import type { AgentEvent, Decision, IAttachment, IHello, IStatus, Mode, Request, ServerMessage } from '../protocol';
+import type { AgentEvent, Decision, IAttachment, IHello, IStatus, IWithheld, Mode, Request, ServerMessage } from '../protocol';
 import { EMPTY, IApprovalState, isOpen, IViewState, reduce, withoutStreaming } from '../view/state';
 import type { Api } from './api';
 import { Outbox } from './outbox';
@@ -71,10 +71,10 @@ export class Conversation {
   readonly getSnapshot = (): ISnapshot => this.current;
 
   /** Sends a message, now or as soon as there is a connection; the server takes each `id` once. */
-  send(text: string, attachments: IAttachment[]): void {
+  send(text: string, attachments: IAttachment[], withheld: IWithheld): void {
     const sending: ISending = { id: UUID.uuid4(), text, attachments };
     this.update({ sending: [...this.current.sending, sending], problem: '' });
-    this.outbox.put({ type: 'user', ...sending });
+    this.outbox.put({ type: 'user', ...sending, ...withheld });
   }
 
   answer(approval: IApprovalState, decision: Decision, reason = ''): void {

@@ -97,15 +97,14 @@ export function Panel(props: { handle: (handle: IPanelHandle | null) => void }):
     const wanted = {
       notebook: work.notebook,
       mode: pickedMode,
-      model: pickedModel,
-      no_outputs: !options.sendOutputs,
-      no_variables: !options.sendVariables
+      model: pickedModel
     };
+    const withheld = { no_outputs: !options.sendOutputs, no_variables: !options.sendVariables };
     void store.conversationFor(wanted).then(target => {
       if (target === null) {
         setDraft(what);
       } else {
-        target.send(text, what.attachments);
+        target.send(text, what.attachments, withheld);
       }
     });
   };
