@@ -16,8 +16,11 @@ import pytest
 from jupyter_agent.shell.processes import start_time
 
 HOST = """
-import asyncio, os, sys
+import asyncio, os, signal, sys
 from jupyter_agent.shell import Shell
+
+# Whoever started the tests with nohup had it ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 async def main():
     folder, how = sys.argv[1:]
