@@ -30,8 +30,10 @@ WORST = (
     "2,000 equal lines, block of 600",
     "600-line block without a match",
 )
-DEADLINE = 300.0
-"""Seconds after which a run is ended and counted as that long, which only flatters the other engine."""
+DEADLINE = 30.0
+"""Seconds after which a run may be ended and counted as that long, which only flatters the other engine."""
+ENOUGH = 3.0
+"""A run is not ended before it took this many times as long as the promised ratio needs."""
 ROUNDS = 3
 SLOW = 2.0
 """Seconds from which one round is enough."""
@@ -76,18 +78,20 @@ class Worker:
             answers.put(line)
         answers.put(b"")
 
-    def run(self, name: str, lines: int = 0, count: int = 1, *, memory: bool = False) -> dict[str, Any]:
-        """The worker's answer; `seconds` is the deadline where it took longer."""
+    def run(
+        self, name: str, lines: int = 0, count: int = 1, *, memory: bool = False, deadline: float = 300.0
+    ) -> dict[str, Any]:
+        """The worker's answer; where it took longer than `deadline`, that many `seconds` and the outcome "deadline"."""
         assert self.process.stdin is not None
         request = {"name": name, "lines": lines, "count": count, "memory": memory}
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
         try:
-            line = self.answers.get(timeout=DEADLINE)
+            line = self.answers.get(timeout=deadline)
         except queue.Empty:
             self.stop()
             self.start()
-            return {"seconds": DEADLINE, "outcome": "deadline"}
+            return {"seconds": deadline, "outcome": "deadline"}
         if not line:
             raise RuntimeError(f"the worker of {self.engine} ended; run {' '.join(self.command)} to see why")
         answer: dict[str, Any] = json.loads(line)
@@ -109,12 +113,17 @@ def limit_of(engine: str, scenario: str, lines: int) -> float | None:
 
 def compared(workers: dict[str, Worker], scenario: str, lines: int, count: int) -> list[Result]:
     times: dict[str, list[float]] = {engine: [] for engine in workers}
+    cut_off: set[str] = set()
     expected = "not_found" if scenario == "no match" else "applied"
     for number in range(ROUNDS + 1):  # the first round warms up, and tells which engines are slow
         for engine, worker in workers.items():
             if number > 0 and engine != "ours" and times[engine][0] >= SLOW:
                 continue
-            answer = worker.run(scenario, lines, count)
+            limit = limit_of(engine, scenario, lines)
+            needed = times["ours"][0] / limit if limit is not None else 0.0
+            answer = worker.run(scenario, lines, count, deadline=max(DEADLINE, ENOUGH * needed))
+            if answer["outcome"] == "deadline":
+                cut_off.add(engine)
             if engine == "ours" and answer["outcome"] != expected:
                 raise RuntimeError(f"{scenario}, {lines} lines: {answer['outcome']} instead of {expected}")
             times[engine].append(answer["seconds"])
@@ -122,8 +131,9 @@ def compared(workers: dict[str, Worker], scenario: str, lines: int, count: int) 
     name = f"{scenario}, {count} block{'s' * (count > 1)}, {lines:,} lines"
     print(f"  {name}", file=sys.stderr)
     return [
-        _result(name, engine, mine, times[engine][1:] or times[engine], limit_of(engine, scenario, lines))
+        _result(name, label, mine, times[engine][1:] or times[engine], limit_of(engine, scenario, lines))
         for engine in ("wcgw", "aider")
+        for label in [f"{engine}, cut off" if engine in cut_off else engine]
     ]
 
 

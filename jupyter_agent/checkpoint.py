@@ -26,6 +26,7 @@ class Checkpoints:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._size: int | None = None
 
     def save(self, changes: Iterable[Change]) -> dict[str, str]:
         """Store the pre-images durably (fsync) before a commit; returns checkpoint names by content.
@@ -49,11 +50,13 @@ class Checkpoints:
         path = self.folder / name
         if path.exists():
             return name
-        if self.size() + len(data) > STORE_LIMIT:
+        size = self.size() + len(data)
+        if size > STORE_LIMIT:
             raise WorkspaceRefused("no_space", "This conversation's undo store is full. Start a new conversation.")
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _write_durably(path, data)
+            self._size = size
         except OSError as error:
             raise WorkspaceRefused(
                 "no_space",
@@ -70,9 +73,10 @@ class Checkpoints:
 
     def size(self) -> int:
         """Bytes stored."""
-        if not self.folder.is_dir():
-            return 0
-        return sum(entry.stat().st_size for entry in os.scandir(self.folder))
+        if self._size is None:
+            stored = os.scandir(self.folder) if self.folder.is_dir() else ()
+            self._size = sum(entry.stat().st_size for entry in stored)
+        return self._size
 
 
 def _write_durably(path: Path, data: bytes) -> None:

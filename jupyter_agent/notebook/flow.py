@@ -7,6 +7,7 @@ on a possibility rather than a certainty has `certain=False`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 
 from jupyter_agent.notebook.document import Cell
 from jupyter_agent.notebook.flow_calls import Calls
-from jupyter_agent.notebook.flow_cell import scan
+from jupyter_agent.notebook.flow_cell import scan as scan_cell
 from jupyter_agent.notebook.flow_names import BUILTINS, Deferred, Names
 from jupyter_agent.notebook.flow_source import PythonSource, Unknown, to_python
 
@@ -25,6 +26,9 @@ RANDOM_STATE = "random state"
 
 NEVER_RERUN = "agent:never-rerun"
 SKIP_EXECUTION = "skip-execution"
+
+KEPT = 20_000
+"""Characters of a cell up to which its analysis is kept for the next one of the notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +173,18 @@ def scanned(cells: Sequence[Cell], *, language: str = "python") -> list[CellFlow
             unknown = Unknown(1, f"the data flow of {language} is not followed", reads=True, writes=True)
             source, names = PythonSource(cell.source, language=language), Names(unknown=(unknown,))
         else:
-            source = to_python(cell.source)
-            names = scan(source)
-            # Thousands of trees kept alive cost more in garbage collection than parsing the few needed again.
-            source = replace(source, tree=None)
+            scan = scan_python if len(cell.source) <= KEPT else scan_python.__wrapped__
+            source, names = scan(cell.source)
         flows.append(CellFlow(cell, source, names, len(flows)))
     return flows
+
+
+@functools.lru_cache(maxsize=4096)
+def scan_python(source: str) -> tuple[PythonSource, Names]:
+    """What a cell says by itself. Kept, since a notebook is analysed again after each run and edit of one cell."""
+    parsed = to_python(source)
+    # Thousands of trees kept alive cost more in garbage collection than parsing the few needed again.
+    return replace(parsed, tree=None), scan_cell(parsed)
 
 
 def walk(flows: Sequence[CellFlow], *, language: str = "python") -> Graph:

@@ -40,4 +40,5 @@ def journal(lab: Lab) -> list[dict[str, Any]]:
     """The events of the conversation that was written to last, from its journal."""
     journals = (lab.server.data / "jupyter_agent" / "conversations").glob("*/journal.jsonl")
     newest = max(journals, key=lambda path: path.stat().st_mtime)
-    return [json.loads(line) for line in newest.read_text().splitlines()]
+    # What follows the last line break is being written.
+    return [json.loads(line) for line in newest.read_text().split("\n")[:-1]]
