@@ -17,11 +17,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 def against_promise(name: str, unit: str, values: Sequence[float], promise: float) -> Result:
     """The median of `values` against the promised figure; `limit` 1 means that the promise is kept."""
-    ratios = [value / promise for value in values]
+    return against(name, f"{promise:g} {unit}", values, promise, limit=1.0)
+
+
+def against(name: str, what: str, values: Sequence[float], baseline: float, *, limit: float | None = None) -> Result:
+    """The median of `values` against one figure for all of them."""
+    ratios = [value / baseline for value in values]
     low, ratio, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
-    return Result(
-        name, f"{promise:g} {unit}", statistics.median(values), promise, ratio, low, high, limit=1.0, rounds=len(values)
-    )
+    return Result(name, what, statistics.median(values), baseline, ratio, low, high, limit, len(values))
 
 
 @contextlib.contextmanager
