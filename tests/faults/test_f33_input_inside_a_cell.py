@@ -32,3 +32,13 @@ async def test_f33_a_cell_that_asks_is_refused_with_advice(tmp_path: Path, sourc
         assert "assign the value in the code" in text_of(result)
         after = await call(conversation, "run_cells", cells=["b"], timeout=60)
         assert text_of(after).startswith("ok")
+
+
+async def test_f33_a_cell_that_can_do_without_input_does(tmp_path: Path) -> None:
+    """The kernel itself says no to the code, which may go on then; an interrupt would end it."""
+    source = "try:\n    name = input('Name? ')\nexcept Exception:\n    name = 'nobody'\nprint(name)"
+    path = write_notebook(tmp_path / "a.ipynb", [code("a", source)])
+    async with conversation_on(tmp_path, all_tools(), folder=tmp_path / "c", notebook=path) as conversation:
+        result = await call(conversation, "run_cells", cells=["a"], timeout=60)
+        assert text_of(result).startswith("ok")
+        assert "nobody" in text_of(result)
