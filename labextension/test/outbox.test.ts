@@ -19,6 +19,8 @@ function connected(): { outbox: Outbox; sent: Numbered[]; link: { open: boolean 
 const kinds = (messages: Numbered[]): string[] => messages.map(message => message.type);
 const approval = (decision: 'once' | 'reject'): Request => ({ type: 'approval', id: 'a', digest: 'd', decision, reason: '' });
 
+const SHOWN = { no_outputs: false, no_variables: false };
+
 test('f54: what was decided without a connection goes out with the next one, in order', () => {
   const { outbox, sent, link } = connected();
   link.open = false;
@@ -56,8 +58,8 @@ test('a change of mind before the server has the first decision leaves only the 
 
 test('words are kept until they are in the transcript: a server may end between taking and writing them', () => {
   const { outbox, sent } = connected();
-  outbox.put({ type: 'user', id: 'u1', text: 'Hello', attachments: [] });
-  outbox.put({ type: 'user', id: 'u2', text: 'Again', attachments: [] });
+  outbox.put({ type: 'user', id: 'u1', text: 'Hello', attachments: [], ...SHOWN });
+  outbox.put({ type: 'user', id: 'u2', text: 'Again', attachments: [], ...SHOWN });
   outbox.taken(sent[0]!.number);
   outbox.settled('u2');
   outbox.resend();
