@@ -29,7 +29,7 @@ def against(name: str, what: str, values: Sequence[float], baseline: float, *, l
 
 @contextlib.contextmanager
 def lab_page(model_url: str = "http://127.0.0.1:9", *, collaboration: bool = False) -> Iterator[Any]:
-    """A `Lab` (tests/lab/lab.py) at its start."""
+    """A `Lab` (tests/lab/lab.py) at its start; `collaboration`: notebooks are shared by jupyter-collaboration."""
     from lab.harness import BROWSER_ARGUMENTS, LabServer, check_bundle, find_browser, running
     from lab.lab import Lab
     from playwright.sync_api import sync_playwright

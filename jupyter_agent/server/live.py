@@ -147,9 +147,8 @@ class Live:
         if handler is None:
             send(_problem("This page and the server do not fit together. Reload the page."))
             return
-        if handler is Live._user:
-            self.host.asked_from(client)
-        task = asyncio.ensure_future(self._guarded(handler(self, message), message, send))
+        work = handler(self, {**message, "client": client})
+        task = asyncio.ensure_future(self._guarded(work, message, send))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -171,6 +170,7 @@ class Live:
             raise Refused(
                 f"The message is too long ({len(text):,} characters). Put it into a file and mention that with @."
             )
+        self.host.asked_from(str(message["client"]))
         withhold = Withhold(bool(message.get("no_outputs")), bool(message.get("no_variables")))
         self.conversation.keep_back(withhold)
         self._sending += 1
